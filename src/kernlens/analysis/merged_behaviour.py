@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from kernlens.dataclass import replace
-from kernlens.model.behaviour import Behaviour, ObservedAccess, ObservedBranch, ObservedLoop, merged_faults
+from kernlens.model.behaviour import Behaviour, ObservedAccess, ObservedBranch, ObservedLoop
+from kernlens.model.fault import merged_faults
 
 T = TypeVar("T")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, field, replace
-from kernlens.model.behaviour import Behaviour, Fault, ObservedLine, ObservedMachine, merged_faults
+from kernlens.model.behaviour import Behaviour, ObservedLine, ObservedMachine
+from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import end_alike, is_nameless

@@ -12,13 +12,12 @@ from kernlens.model.behaviour import (
     KINDS,
     SPACES,
     Behaviour,
-    Fault,
     ObservedAccess,
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
-    merged_faults,
 )
+from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.source_map import SourcePlace
 
 FORMAT = "observation"

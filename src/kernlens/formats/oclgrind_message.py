@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kernlens.model.behaviour import Fault
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 
 #: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.

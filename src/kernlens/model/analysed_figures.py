@@ -86,7 +86,7 @@ def _observed(count: Callable[[Any], int]) -> Callable[[Measured], int | None]:
 
 def _faults(kernel: Measured) -> int | None:
     """Return the faults of all launches: they are recorded of those too of which nothing was counted."""
-    from kernlens.model.behaviour import merged_faults
+    from kernlens.model.fault import merged_faults
 
     known = [each for each in kernel.behaviours if each.is_counted or each.faults]
     return len(merged_faults(fault for each in known for fault in each.faults)) if known else None

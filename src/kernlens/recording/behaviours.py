@@ -18,12 +18,12 @@ from kernlens.model.behaviour import (
     SPACES,
     UNITS,
     Behaviour,
-    Fault,
     ObservedAccess,
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
 )
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.recording.schema import damaged
 

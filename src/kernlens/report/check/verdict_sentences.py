@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.model.behaviour import merged_faults
+from kernlens.model.fault import merged_faults
 from kernlens.model.figures import FAULTS
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.verdict import FAILED, Cause, Finding, Place

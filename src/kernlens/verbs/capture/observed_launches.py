@@ -10,7 +10,8 @@ from kernlens.dataclass import replace
 from kernlens.errors import KernlensError
 from kernlens.formats.observation import ObservedLaunch, read_observations, split_observations
 from kernlens.formats.oclgrind_message import FATAL
-from kernlens.model.behaviour import Behaviour, merged_faults
+from kernlens.model.behaviour import Behaviour
+from kernlens.model.fault import merged_faults
 from kernlens.toolchain.oclgrind import SOURCE_NAMES
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.capture.observing import Observing
