@@ -33,8 +33,15 @@ def merged_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     counts: Counter[Hashable] = Counter()
     first_ones: dict[Hashable, Fault] = {}
     for fault in faults:
-        # Of a bounds fault the words up to the comma say who reads or writes what memory.
-        what = "" if fault.kind == "race" else fault.sentence.partition(",")[0]
+        # Of an access out of bounds the words up to the comma say whether it reads or writes, and which memory.
+        is_bounds = fault.kind == "bounds"
+        what = (
+            fault.sentence.partition(" out of bounds,")[0]
+            if is_bounds
+            else fault.sentence
+            if fault.kind == "other"
+            else ""
+        )
         key = fault.kind, frozenset((place.path, place.line) for place in fault.places), fault.argument, what
         first = first_ones.setdefault(key, fault)
         if first.is_lockstep and not fault.is_lockstep:

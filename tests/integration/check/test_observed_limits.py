@@ -122,7 +122,7 @@ def test_a_recorded_fault_fails_whether_or_not_counts_are_there(kernel: str, tmp
 
 def test_each_report_of_a_check_tells_the_faults(folder: Path) -> None:
     done = run("check", "k.klens", "--no-faults", "--sarif", "k.sarif", "--junit", "k.xml", cwd=folder)
-    told = "k.cl:3: writes 4 bytes"
+    told = "k.cl:3: writes 4 bytes out of bounds, at byte 256 of its buffer of 256 bytes"
     for text in (done.stdout, (folder / "k.sarif").read_text(), (folder / "k.xml").read_text()):
         assert told in text
         assert "argument a; work-item (63, 0, 0)" in text

@@ -103,6 +103,17 @@ def test_the_buffer_of_an_address(address: str, buffer: str) -> None:
     assert (fault.kind, fault.argument) == ("bounds", buffer)
 
 
+def test_a_race_is_one_fault_whoever_comes_first() -> None:
+    there = RACE.format(40, 40)
+    back = there.replace("line 3 (column 9)", "line 0 (column 9)").replace("line 5 (column 2)", "line 3 (column 2)")
+    texts = (there, back.replace("line 0", "line 5"), there.replace("Read-write", "Write-write"))
+    messages = "".join(
+        f"message\t{number}\t3\t7\t{text}\n" for number, text in enumerate(t.replace("\n", "\\n") for t in texts)
+    )
+    (observed,) = read_observations((HEAD + messages + END).encode(), {})
+    assert [(each.kind, each.count) for each in observed.faults] == [("race", 21)]
+
+
 def test_what_is_no_fault() -> None:
     assert fault_of(1, "Kernel started", 1, {}, (1, 1, 1), 32) is None
     poison = (
