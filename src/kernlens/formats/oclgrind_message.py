@@ -119,7 +119,8 @@ def _sentence(first: str, kind: str, sizes: Mapping[int, int]) -> str:
     where, address = _where(first, sizes), _ADDRESS.search(first)
     if match := _BOUNDS.match(first):
         memory = f" of {address[1]} memory" if address is not None and address[1] != "global" else ""
-        return f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes{memory} out of bounds, {where}"
+        done = f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes{memory} out of bounds"
+        return f"{done}, {where.removesuffix(memory.replace(' of ', ' in ')) if memory else where}"
     if match := _RACE.match(first):
         done = "reads and another writes" if match[1] == "Read-write" else "and another write"
         return f"data race: one work-item {done} the same bytes, without a barrier or atomics between them, {where}"
@@ -152,7 +153,7 @@ def _where(first: str, sizes: Mapping[int, int]) -> str:
     number, byte = _buffer_and_byte(address)
     if not number:
         return f"at address {int(address[2], 16):#x}, which is in no buffer"
-    whole = "its buffer" if address[1] == "global" else _VARIABLE
+    whole = "its buffer" if address[1] == "global" else f"{_VARIABLE} in {address[1]} memory"
     if address[1] == "global" and number in sizes:
         whole = f"its buffer of {sizes[number]:,} bytes"
     return f"{-byte:,} bytes in front of {whole}" if byte < 0 else f"at byte {byte:,} of {whole}"

@@ -126,3 +126,14 @@ def test_each_report_of_a_check_tells_the_faults(folder: Path) -> None:
     for text in (done.stdout, (folder / "k.sarif").read_text(), (folder / "k.xml").read_text()):
         assert told in text
         assert "argument a; work-item (63, 0, 0)" in text
+
+
+def test_faults_of_a_launch_that_did_not_end_are_recorded(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(
+        "kernel void k(global volatile int *a)\n{\n a[get_global_id(0) + 60] = 1;\n while (a[0] == 0)\n  a[1] = 1;\n}\n"
+    )
+    sizes = ("--size", "64", "--group", "64", "--arg", "zeros:int:60", "--seconds", "1", "-o", "k.klens")
+    done = run("observe", "k.cl", "--device", "dg2", *sizes, cwd=tmp_path)
+    assert (done.returncode, "nothing was counted" in done.stderr) == (3, True)
+    status, verdict = check("k.klens", "--no-faults", "--allow-unknown", cwd=tmp_path)
+    assert (status, verdict["findings"][0]["state"], verdict["findings"][0]["value"]) == (1, "failed", 1)

@@ -171,6 +171,8 @@ FAULTS = [
      "reads 4 bytes out of bounds, 4 bytes in front of its buffer of 1,024 bytes"),
     ("a[0] += get_global_id(0);", "race", "a", "data race: one work-item .* the same bytes, .* at byte"),
     ("a[(get_global_id(0) + 1) & 63] = a[get_global_id(0)];", "race", "a", "data race: one work-item"),
+    ("local int s[2]; s[0] = get_local_id(0); a[1] = 1;", "race", None,
+     "data race: .*, at byte 0 of its variable in local memory"),
     ("a[0] = get_global_id(0);", "race", "a", "data race: one work-item and another write the same bytes"),
     (
         "local int s[64]; a[get_global_id(0)] = s[get_local_id(0)];", "uninitialized", "a",
