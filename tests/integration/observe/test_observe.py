@@ -205,8 +205,7 @@ def test_faults_have_lines_and_arguments(
     assert fault.argument == argument
     assert re.match(sentence, fault.sentence)
     assert "Oclgrind" not in " ".join(each.sentence for each in observed.faults)
-    assert fault.places[0].line == 4
-    assert fault.places[0].path == str(tmp_path / "k.cl")
+    assert (fault.places[0].line, fault.places[0].path) == (4, str(tmp_path / "k.cl"))
     assert fault.work_items or kind == "barrier"
     keys = [(each.kind, each.argument, each.sentence.partition(",")[0]) for each in observed.faults]
     assert len(keys) == len(set(keys))
@@ -249,7 +248,6 @@ def test_what_relies_on_lockstep_is_not_counted(tmp_path: Path) -> None:
 
 RACES = {
     "a tree of several sub-groups": " for (int n = 128; n > 0; n >>= 1)\n  if (l < n)\n   s[l] += s[l + n];\n a[l] = s[0];",
-    # Of each address that is shared by two sub-groups, the pair that the interpreter names may be of one.
     "the named pair is of one sub-group": " if (l == 0 || l == 1 || l == 40)\n  s[255] = l;\n a[l] = s[l];",
     "a race in global memory beside it": " if (l < 16)\n  s[l] += s[l + 16];\n a[0] = s[l];",
 }
