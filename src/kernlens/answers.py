@@ -15,7 +15,6 @@ from kernlens.analysis.comparison.totals import Totals
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.behaviour import (
     Behaviour,
-    Fault,
     ObservedAccess,
     ObservedBranch,
     ObservedLine,
@@ -23,6 +22,7 @@ from kernlens.model.behaviour import (
     ObservedMachine,
 )
 from kernlens.model.columns import Table, Tabular
+from kernlens.model.fault import Fault
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.model.verdict import Finding, Verdict
 from kernlens.pipeline.compile_stages import Pipeline

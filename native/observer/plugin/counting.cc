@@ -25,6 +25,7 @@ void Counting::begin_group(size_t items) {
 
 void Counting::end_group() {
   flush();
+  observation.sharing.forget();
   observation.program.commit();
   observation.groups_done++;
   observation.instructions += observation.pending_instructions;
@@ -32,8 +33,9 @@ void Counting::end_group() {
   forget_item();
 }
 
-void Counting::barrier(const Value *value) {
+void Counting::barrier(const Value *value, bool is_local) {
   flush();
+  if (is_local) observation.sharing.forget();
   forget_item();
   int place = value ? observation.program.instruction(value)->place : -1;
   observation.program.barriers[place].add(0, 1);
@@ -54,7 +56,7 @@ void Counting::end_item(const Item *item) {
     for (auto &loop : function->loops) leave(loop.get());
 }
 
-void Counting::access(const Storage *memory, const Item *item, uint64_t address, size_t size, Way way) {
+void Counting::access(const Storage *memory, const Item *item, uint64_t address, size_t size, Way way, const uint8_t *value) {
   if (item != item_) turn_to(item);
   Instruction *instruction = observation.program.instruction(interpreter.current_instruction(item));
   Access *access = observation.program.access(instruction, way, interpreter.space_of(memory));
@@ -65,6 +67,7 @@ void Counting::access(const Storage *memory, const Item *item, uint64_t address,
     access->counters.add(BYTES, size);
     return;
   }
+  if (access->space == LOCAL) observation.sharing.access(address, size, sub_group_, way, value);
   // Oclgrind reads and writes the elements of some vectors one by one.
   Sample *last = samples_.empty() ? nullptr : &samples_.back();
   if (last && last_serial_ == serial_ && last->access == access && last->address + last->size == address) {

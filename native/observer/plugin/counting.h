@@ -34,11 +34,11 @@ class Counting {
   void begin_group(size_t items);
   void end_group();
 
-  // All work-items of the group have come to a barrier.
-  void barrier(const Value *value);
+  // All work-items of the group have come to a barrier; is_local: for local memory.
+  void barrier(const Value *value, bool is_local);
   void executed(const Item *item, const Value *value);
   void end_item(const Item *item);
-  void access(const Storage *memory, const Item *item, uint64_t address, size_t size, Way way);
+  void access(const Storage *memory, const Item *item, uint64_t address, size_t size, Way way, const uint8_t *value = nullptr);
 
  private:
   void forget_item();

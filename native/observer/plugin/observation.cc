@@ -63,6 +63,7 @@ void write(const Observation &observation, const std::map<std::string, Message> 
     fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
     put_text(name.c_str(), file);
   }
+  if (observation.groups_done) fprintf(file, "sharing\t%d\n", observation.sharing.crosses);
   for (const char *each : program.files) {
     fputs("file\t", file);
     put_text(each, file);

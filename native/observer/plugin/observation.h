@@ -7,6 +7,7 @@
 #include <string>
 
 #include "requests.h"
+#include "sharing.h"
 
 namespace kernlens {
 
@@ -30,6 +31,7 @@ struct Observation {
   Machine machine;
   Launch launch;
   Program program;
+  Sharing sharing;
   uint64_t groups_done = 0, instructions = 0, pending_instructions = 0, copied = 0;
   bool is_out_of_time = false;
 };

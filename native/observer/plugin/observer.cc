@@ -20,12 +20,21 @@ constexpr size_t MOST_MESSAGES = 1000;
 constexpr size_t LONGEST_MESSAGE = 4096;
 constexpr size_t MOST_KERNELS = 10000;
 constexpr size_t MOST_BUFFERS = 10000;
+constexpr uint32_t LOCAL_FENCE = 1;  // of a barrier: CLK_LOCAL_MEM_FENCE
 constexpr double BETWEEN_WORDS = 0.2;  // seconds
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
 
-// What messages have in common that say the same of the same places: the first words, and the lines with places.
-std::string key_of(const std::string &text) {
+// What messages have in common that say the same of the same places: the first words, and the lines with places; of two
+// work-items also whether they are of one sub-group.
+std::string key_of(const std::string &text, const Sizes &local, unsigned width) {
   std::string key = text.substr(0, std::min(text.find(" address "), text.find('\n')));
+  std::vector<uint64_t> sub_groups;
+  for (size_t at = text.find(" Local("); at != std::string::npos; at = text.find(" Local(", at + 1)) {
+    unsigned long x = 0, y = 0, z = 0;
+    if (sscanf(text.c_str() + at, " Local(%lu,%lu,%lu)", &x, &y, &z) == 3)
+      sub_groups.push_back((x + local.x * (y + local.y * z)) / width);
+  }
+  if (sub_groups.size() == 2) key += sub_groups[0] == sub_groups[1] ? "one" : "two";
   for (size_t at = text.find("At line "); at != std::string::npos; at = text.find("At line ", at + 1))
     key += text.substr(at, text.find('\n', at) - at);
   return key;
@@ -104,7 +113,7 @@ class Observer {
     launch_.unlock();
   }
   virtual void message(int type, const char *text) {
-    std::string whole(text, strnlen(text, LONGEST_MESSAGE)), key = key_of(whole);
+    std::string whole(text, strnlen(text, LONGEST_MESSAGE)), key = key_of(whole, own_.local, known_ ? machine().width : 1);
     std::lock_guard<std::mutex> lock(state_);
     auto known = messages_.find(key);
     if (known != messages_.end()) known->second.count++;
@@ -132,13 +141,13 @@ class Observer {
     if (counting_) counting_->observation.copied += size;
   }
   virtual void map(const Storage *, size_t, size_t, size_t, uint64_t) {}
-  virtual void store(const Storage *memory, const Item *item, size_t address, size_t size, const uint8_t *) {
-    if (counting_) counting_->access(memory, item, address, size, STORES);
+  virtual void store(const Storage *memory, const Item *item, size_t address, size_t size, const uint8_t *value) {
+    if (counting_) counting_->access(memory, item, address, size, STORES, value);
   }
   virtual void store_of_group(const Storage *, const Group *, size_t, size_t, const uint8_t *) {}
   virtual void unmap(const Storage *, size_t, const void *) {}
-  virtual void barrier(const Group *group, uint32_t) {
-    if (counting_) counting_->barrier(interpreter.current_barrier(group));
+  virtual void barrier(const Group *group, uint32_t flags) {
+    if (counting_) counting_->barrier(interpreter.current_barrier(group), flags & LOCAL_FENCE);
   }
   virtual void group_begin(const Group *group) {
     if (counting_) counting_->begin_group(interpreter.group_size(group).product());

@@ -13,7 +13,7 @@ from kernlens.analysis.flow.register_peak import why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import observed_code
 from kernlens.model.figure import Figure
-from kernlens.model.figures import CYCLES, LINE_COLUMNS, OBSERVED, PEAK, UNITS, LineColumn
+from kernlens.model.figures import CYCLES, FAULTS, LINE_COLUMNS, OBSERVED, PEAK, UNITS, LineColumn
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import IN_PROLOGUE, LINE_LOST, SourceMap
@@ -56,8 +56,8 @@ def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     """Return the line with most of what a launch did, or that of a fault."""
     observed = observed_code(kernel)
     assert observed is not None
-    if figure.key == "observed_faults":
-        faults = [fault for launch in observed.launches for fault in launch.faults]
+    if figure.key == FAULTS:
+        faults = observed.faults
         places = [fault.places[0] for fault in faults if fault.places]
         counts = Counter((observed.paths.get(place.path, place.path), place.line) for place in places)
         words, total = "faults", len(faults)

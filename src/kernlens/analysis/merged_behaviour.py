@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from kernlens.dataclass import replace
-from kernlens.model.behaviour import Behaviour, Fault, ObservedAccess, ObservedBranch, ObservedLoop
+from kernlens.model.behaviour import Behaviour, ObservedAccess, ObservedBranch, ObservedLoop
+from kernlens.model.fault import merged_faults
 
 T = TypeVar("T")
 
@@ -40,17 +41,6 @@ def merged(launches: Sequence[Behaviour]) -> Behaviour:
         buffers=(),
         launches=sum(each.launches for each in launches),
     )  # fmt: skip
-
-
-def merged_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the faults, those of a kind at the same places and argument once."""
-    counts: Counter[Hashable] = Counter()
-    first_ones: dict[Hashable, Fault] = {}
-    for fault in faults:
-        key = fault.kind, fault.places, fault.argument
-        first_ones.setdefault(key, fault)
-        counts[key] += fault.count
-    return tuple(replace(fault, count=counts[key]) for key, fault in first_ones.items())
 
 
 def _alike(launches: Iterable[Sequence[T]], key: Callable[[T], Hashable]) -> list[list[T]]:

@@ -62,13 +62,22 @@ def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
         share = (units - least) / total if total else 0.0
         if units < _TIMES * least or share < LEAST_SHARE or access.kind == ATOMIC:
             continue
-        if access.pattern == "consecutive" and share < _MISALIGNED_SHARE:
+        if access.pattern == "consecutive" and (
+            share < _MISALIGNED_SHARE or units <= _units_of_all_lanes(observed, access)
+        ):
             continue
         counts = (
             f"a {access.kind} of {access.width} bytes touches {_mean(units, access)} units of {observed.unit} bytes a request"
             f" where {_mean(least, access)} would do ({access.pattern})"
         )
         yield Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units")
+
+
+def _units_of_all_lanes(observed: Behaviour, access: ObservedAccess) -> int:
+    """Return the units of consecutive requests of whole sub-groups. Where lanes that part touch no more, the idle ones are the
+    cause."""
+    bytes_of_lane = -(-access.bytes // access.lanes)
+    return access.requests * -(-observed.machine.width * bytes_of_lane // observed.unit)
 
 
 def _kind_of(access: ObservedAccess) -> str:
@@ -137,18 +146,19 @@ def _of_lanes(observed: Behaviour) -> Iterator[Cause]:
 
 
 def _idle(observed: Behaviour, whole: float, slots: int) -> Iterator[Cause]:
-    """Yield the lines at which lanes are idle, those behind one parting as one cause at the line that wastes most."""
+    """Yield the lines at which lanes are idle, those behind one parting as one cause at the line that wastes most. A line may
+    also have a condition that all lanes run: only its blocks with idle lanes count."""
     lines: dict[tuple[str, int], list[float]] = {}
     for place, count, runs, of_sub_groups, is_whole in observed.pieces:
-        sums = lines.setdefault((place.path, place.line), [0.0, 0.0])
-        sums[0] += count * runs if is_whole else 0
-        sums[1] += count * of_sub_groups if is_whole else 0
+        if is_whole and runs < _FEW * whole * of_sub_groups:
+            sums = lines.setdefault((place.path, place.line), [0.0, 0.0])
+            sums[0] += count * runs
+            sums[1] += count * of_sub_groups
     parts: dict[tuple[str, int], list[tuple[float, SourcePlace, float]]] = {}
     for (path, line), (ran, full) in lines.items():
-        if full and ran < _FEW * whole * full:
-            place = SourcePlace(path, line)
-            parting = _parting(observed.branches, place)
-            parts.setdefault((path, parting), []).append(((whole * full - ran) / slots, place, ran / full))
+        place = SourcePlace(path, line)
+        parting = _parting(observed.branches, place)
+        parts.setdefault((path, parting), []).append(((whole * full - ran) / slots, place, ran / full))
     for (_, parting), lost in parts.items():
         share = sum(each for each, _, _ in lost)
         if share >= _IDLE_SHARE:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.behaviour import Behaviour, ObservedLine, ObservedMachine
+from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import end_alike, is_nameless
@@ -45,6 +46,12 @@ class ObservedCode:
     def sub_groups(self) -> int:
         """The sub-groups that ran, of all launches together."""
         return sum(each.launches * _sub_groups(each) for each in self.launches)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults of all launches, also of those of which nothing was counted; those of one place once."""
+        every = (*self.launches, *self.others, *self.uncounted)
+        return merged_faults(fault for each in every for fault in each.faults)
 
     @property
     def has_memory(self) -> bool:

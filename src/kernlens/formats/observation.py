@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError
-from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of
+from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, without_indices
 from kernlens.model.behaviour import (
     KINDS,
     SPACES,
     Behaviour,
-    Fault,
     ObservedAccess,
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
 )
+from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.source_map import SourcePlace
 
 FORMAT = "observation"
@@ -219,7 +219,14 @@ class _Section:
     def _faults(self, local_size: tuple[int, int, int], width: int) -> tuple[Fault, ...]:
         messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
         names = {str(record.numbers[0] >> OF_BUFFER): record.text for record in self._of("argument", 1)}
+        sizes = {record.numbers[0] >> OF_BUFFER: record.numbers[1] for record in self._of("buffer", 2)}
         faults = (
-            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width) for each in messages
+            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width, sizes)
+            for each in messages
         )
-        return tuple(replace(fault, argument=names.get(fault.argument or "")) for fault in faults if fault is not None)
+        # The messages name one pair of work-items of each address. The plugin has seen all.
+        is_apart = any(record.numbers[0] == 0 for record in self._of("sharing", 1))
+        named = merged_faults(
+            replace(each, argument=names.get(each.argument or "")) for each in faults if each is not None
+        )
+        return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in without_indices(named))

@@ -6,9 +6,10 @@ Source: what Oclgrind 21.10 prints of kernels with each fault (``tests/integrati
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from kernlens.model.behaviour import Fault
+from kernlens.dataclass import replace
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 
 #: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.
@@ -31,18 +32,28 @@ _WRITTEN = re.compile(r"Uninitialized value written to (\w{1,20}) memory")
 _DIVERGENCE = re.compile(r"Work-(?:group|item) divergence detected \(([\w ]{1,60})\)")
 _INDEX = re.compile(r"Index \((-?\d{1,20})\) exceeds static array size \((\d{1,20})\)")
 _ALIGNMENT = re.compile(r"Invalid memory (load|store) - (?:source|destination) pointer is not aligned")
-#: Oclgrind's addresses have the number of the buffer in their upper 16 bits; what lies in front of a buffer seems to be at the
-#: end of the one before.
+#: Oclgrind's addresses have the number of the buffer in their upper 16 bits, in private memory 32; what lies in front of a
+#: buffer seems to be at the end of the one before.
 OF_BUFFER = 48
-_IN_FRONT = 1 << (OF_BUFFER - 1)
+_OF_PRIVATE = 32
+#: What an index message becomes, and what stands for an array whose size is not known.
+_ARRAY = re.compile(r"accesses an array of ([\d,]+) elements out of bounds")
+_VARIABLE = "its variable"
 #: What it says of a store of one element of a vector whose others are not written yet.
 _POISON = re.compile(r"^[ \t]*store .*\bpoison\b", re.MULTILINE)
 
 
 def fault_of(
-    type_: int, text: str, count: int, sources: Mapping[str, str], local_size: tuple[int, int, int], width: int
+    type_: int,
+    text: str,
+    count: int,
+    sources: Mapping[str, str],
+    local_size: tuple[int, int, int],
+    width: int,
+    sizes: Mapping[int, int] | None = None,
 ) -> Fault | None:
-    """Return what a message says; None if it is no fault. ``sources`` has the paths of files by their names in it."""
+    """Return what a message says; None if it is no fault. ``sources`` has the paths of files by their names in it, ``sizes``
+    the bytes of buffers by their numbers."""
     first = text.strip().split("\n")[0].strip()
     if type_ < _WARNING or not first:
         return None
@@ -66,12 +77,10 @@ def fault_of(
     address = _ADDRESS.search(first)
     lanes = {(each[6:], (each[3] + local_size[0] * (each[4] + local_size[1] * each[5])) // width) for each in entities}
     is_local = address is not None and address[1] == "local"
-    buffer = (
-        str((int(address[2], 16) + _IN_FRONT) >> OF_BUFFER) if address is not None and address[1] == "global" else None
-    )
+    buffer = str(_buffer_and_byte(address)[0]) if address is not None and address[1] == "global" else None
     return Fault(
         kind,
-        _sentence(first, kind),
+        _sentence(first, kind, sizes or {}),
         tuple(places),
         tuple((each[0], each[1], each[2]) for each in entities),
         buffer,
@@ -80,11 +89,38 @@ def fault_of(
     )
 
 
-def _sentence(first: str, kind: str) -> str:
+def without_indices(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """Return the faults without those of an index where the access through it is one too, which then has the array's size."""
+    indices = {id(each): match for each in faults if (match := _ARRAY.match(each.sentence))}
+    accesses = [each for each in faults if each.kind == "bounds" and each.argument is None and id(each) not in indices]
+    result = []
+    for fault in faults:
+        if id(fault) in indices:
+            if not any(_lines(each) == _lines(fault) for each in accesses):
+                result.append(fault)
+            continue
+        if fault in accesses:
+            beside = [each for each in faults if id(each) in indices and _lines(each) == _lines(fault)]
+            exact = [each for each in beside if each.places == fault.places]
+            sizes = {indices[id(each)][1] for each in exact or beside}
+            if len(sizes) == 1:
+                array = f"its array of {sizes.pop()} elements"
+                fault = replace(fault, sentence=fault.sentence.replace(_VARIABLE, array))
+        result.append(fault)
+    return tuple(result)
+
+
+def _lines(fault: Fault) -> frozenset[tuple[str, int]]:
+    return frozenset((place.path, place.line) for place in fault.places)
+
+
+def _sentence(first: str, kind: str, sizes: Mapping[int, int]) -> str:
     """Return the message in kernlens's words; one that is not known as Oclgrind has it."""
-    where = _where(first)
+    where, address = _where(first, sizes), _ADDRESS.search(first)
     if match := _BOUNDS.match(first):
-        return f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes, {where}"
+        memory = f" of {address[1]} memory" if address is not None and address[1] != "global" else ""
+        done = f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes{memory} out of bounds"
+        return f"{done}, {where.removesuffix(memory.replace(' of ', ' in ')) if memory else where}"
     if match := _RACE.match(first):
         done = "reads and another writes" if match[1] == "Read-write" else "and another write"
         return f"data race: one work-item {done} the same bytes, without a barrier or atomics between them, {where}"
@@ -95,21 +131,29 @@ def _sentence(first: str, kind: str) -> str:
     if match := _DIVERGENCE.match(first):
         return f"not all work-items of the work-group reach the {match[1]}"
     if match := _INDEX.match(first):
-        return f"index {match[1]} is none of an array of {match[2]} elements"
+        return f"accesses an array of {int(match[2]):,} elements out of bounds, at index {int(match[1]):,}"
     if match := _ALIGNMENT.match(first):
         return f"{match[1]}s at an address that is not aligned for its type"
     return f"Oclgrind says: {first}"
 
 
-def _where(first: str) -> str:
-    """Return where a message's address is: its buffer and memory, and the byte in it."""
+def _buffer_and_byte(address: re.Match[str]) -> tuple[int, int]:
+    """Return the number of an address's buffer, and the byte in it: below 0 in front of it."""
+    bits = _OF_PRIVATE if address[1] == "private" else OF_BUFFER
+    number, half = int(address[2], 16), 1 << (bits - 1)
+    buffer = (number + half) >> bits
+    return buffer, number - (buffer << bits)
+
+
+def _where(first: str, sizes: Mapping[int, int]) -> str:
+    """Return where a message's address is: its buffer, and the byte in it."""
     address = _ADDRESS.search(first)
     if address is None:
         return "of a memory that is not known"
-    number = int(address[2], 16)
-    if address[1] != "global":
-        return f"at byte {number & (2 * _IN_FRONT - 1):,} of {address[1]} memory"
-    if not (number + _IN_FRONT) >> OF_BUFFER:
-        return f"at address {number:#x}, which is in no buffer"
-    byte = (number + _IN_FRONT) % (2 * _IN_FRONT) - _IN_FRONT
-    return f"{-byte:,} bytes in front of its buffer" if byte < 0 else f"at byte {byte:,} of its buffer"
+    number, byte = _buffer_and_byte(address)
+    if not number:
+        return f"at address {int(address[2], 16):#x}, which is in no buffer"
+    whole = "its buffer" if address[1] == "global" else f"{_VARIABLE} in {address[1]} memory"
+    if address[1] == "global" and number in sizes:
+        whole = f"its buffer of {sizes[number]:,} bytes"
+    return f"{-byte:,} bytes in front of {whole}" if byte < 0 else f"at byte {byte:,} of {whole}"

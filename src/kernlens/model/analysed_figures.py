@@ -68,7 +68,7 @@ WAITS = (
     ),
 )
 # fmt: on
-UNITS = "units_per_request"
+UNITS, FAULTS = "units_per_request", "observed_faults"
 #: What lines can be ordered by where a kernel was observed: bytes that they move, those above the ideal, runs of sub-groups.
 OBSERVED_ORDERS = MOVED, EXCESS, RUNS = ("moved", "excess", "runs")
 _NOT_OBSERVED = "it was not observed: kernlens observe -o FILE runs it on data, and saves what it does"
@@ -82,6 +82,14 @@ def _observed(count: Callable[[Any], int]) -> Callable[[Measured], int | None]:
         return max((count(each) for each in kernel.behaviours if each.is_counted), default=None)
 
     return read
+
+
+def _faults(kernel: Measured) -> int | None:
+    """Return the faults of all launches: they are recorded of those too of which nothing was counted."""
+    from kernlens.model.fault import merged_faults
+
+    known = [each for each in kernel.behaviours if each.is_counted or each.faults]
+    return len(merged_faults(fault for each in known for fault in each.faults)) if known else None
 
 
 def _units(observed: Any) -> int:
@@ -109,7 +117,7 @@ OBSERVED = (
         origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
     ),
     Figure(
-        key="observed_faults", heading="observed faults", unit="faults", read=_observed(lambda observed: len(observed.faults)),
+        key=FAULTS, heading="observed faults", unit="faults", read=_faults,
         meaning="different accesses out of bounds, data races and other faults that the interpreter saw",
         origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
     ),

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 
 LOAD, STORE, ATOMIC = KINDS = ("load", "store", "atomic")
@@ -94,21 +95,6 @@ class ObservedLoop:
     mean: float
     most: int
     sub_group_rounds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault that the interpreter saw, ``count`` times at the same places: ``kind`` is ``bounds``, ``race``,
-    ``uninitialized``, ``barrier`` or ``other``. ``work_items`` are the global ids of the first ones, ``argument`` is the
-    buffer's, as far as it is known. ``is_lockstep``: a race in local memory within one sub-group."""
-
-    kind: str
-    sentence: str
-    places: tuple[SourcePlace, ...]
-    work_items: tuple[tuple[int, int, int], ...]
-    argument: str | None
-    count: int
-    is_lockstep: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from kernlens.errors import NotFoundError, likeliest
 from kernlens.model.analysed_figures import (
     CYCLES,
     EXCESS,
+    FAULTS,
     ISSUE_CYCLES,
     MOVED,
     OBSERVED,
@@ -42,6 +43,7 @@ __all__ = [
     "CYCLES",
     "EVERY_FIGURE",
     "EXCESS",
+    "FAULTS",
     "FIGURES",
     "ISSUE_CYCLES",
     "LINE_COLUMNS",

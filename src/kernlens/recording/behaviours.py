@@ -18,12 +18,12 @@ from kernlens.model.behaviour import (
     SPACES,
     UNITS,
     Behaviour,
-    Fault,
     ObservedAccess,
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
 )
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.recording.schema import damaged
 
@@ -40,6 +40,8 @@ _MOST = 1 << 63
 _WIDEST = 1024
 #: The most characters of a text.
 _LONGEST = 4096
+#: Faults that are kept where the counts are too many.
+_MOST_FAULTS = 100
 _FAULT_KINDS = ("bounds", "race", "uninitialized", "barrier", "other")
 _TOO_MANY = "the counts of its lines are too many to be kept"
 _NUMBERS = ("groups", "groups_done", "instructions", "copied_bytes")
@@ -50,8 +52,9 @@ def encoded(observed: Behaviour) -> bytes:
     content = _Encoder().content(observed)
     if len(content) <= MOST_BYTES:
         return content
-    sizes = observed.global_size, observed.local_size
-    return _Encoder().content(Behaviour.not_counted(observed.kernel, _TOO_MANY, *sizes, observed.device))
+    return _Encoder().content(
+        replace(observed.without_counts(_TOO_MANY), faults=observed.faults[:_MOST_FAULTS], buffers=())
+    )
 
 
 def decoded(content: bytes, kernel: str, launches: int) -> Behaviour:

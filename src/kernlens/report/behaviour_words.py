@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.observed_code import Line, ObservedCode
-from kernlens.model.behaviour import (
-    ATOMIC,
-    CONSTANT,
-    GLOBAL,
-    LOCAL,
-    UNITS,
-    Behaviour,
-    Fault,
-    ObservedAccess,
-    ObservedLine,
-)
+from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedLine
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural
 

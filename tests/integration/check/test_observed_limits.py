@@ -99,3 +99,41 @@ def test_what_was_not_counted_whole_does_not_pass(change: str, folder: Path) -> 
     assert told in run("check", *words, cwd=folder).stdout
     if change == "partial":  # What was counted is too much already.
         assert check(*words, "--max-units-per-request", "15", cwd=folder)[0] == 1
+
+
+@pytest.mark.parametrize("kernel", ["lockstep", "race"])
+def test_a_recorded_fault_fails_whether_or_not_counts_are_there(kernel: str, tmp_path: Path) -> None:
+    """A fault is known, so nothing about it is unknown that could be allowed."""
+    tail = "if (l < 4)\n  s[l] += s[l + 4];" if kernel == "lockstep" else "s[l] += s[63 - l];"
+    (tmp_path / "k.cl").write_text(
+        "__attribute__((intel_reqd_sub_group_size(8))) kernel void k(global int *a)\n{\n volatile local int s[64];\n"
+        f" int l = get_local_id(0);\n s[l] = l;\n {tail}\n a[l] = s[l];\n}}\n"
+    )
+    sizes = ("--size", "64", "--group", "64", "--arg", "zeros:int:64", "-o", "k.klens")
+    assert run("observe", "k.cl", "--device", "dg2", *sizes, cwd=tmp_path).returncode == 0
+    (program,) = kernlens.load(tmp_path / "k.klens")
+    (observed,) = program.kernels["k"].behaviours
+    assert observed.is_counted == (kernel == "race")
+    for words in ((), ("--allow-unknown",)):
+        status, verdict = check("k.klens", "--no-faults", *words, cwd=tmp_path)
+        assert (status, verdict["findings"][0]["state"]) == (1, "failed")
+    assert "fault: k.cl:" in run("annotate", "k.klens", cwd=tmp_path).stdout
+
+
+def test_each_report_of_a_check_tells_the_faults(folder: Path) -> None:
+    done = run("check", "k.klens", "--no-faults", "--sarif", "k.sarif", "--junit", "k.xml", cwd=folder)
+    told = "k.cl:3: writes 4 bytes out of bounds, at byte 256 of its buffer of 256 bytes"
+    for text in (done.stdout, (folder / "k.sarif").read_text(), (folder / "k.xml").read_text()):
+        assert told in text
+        assert "argument a; work-item (63, 0, 0)" in text
+
+
+def test_faults_of_a_launch_that_did_not_end_are_recorded(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(
+        "kernel void k(global volatile int *a)\n{\n a[get_global_id(0) + 60] = 1;\n while (a[0] == 0)\n  a[1] = 1;\n}\n"
+    )
+    sizes = ("--size", "64", "--group", "64", "--arg", "zeros:int:60", "--seconds", "1", "-o", "k.klens")
+    done = run("observe", "k.cl", "--device", "dg2", *sizes, cwd=tmp_path)
+    assert (done.returncode, "nothing was counted" in done.stderr) == (3, True)
+    status, verdict = check("k.klens", "--no-faults", "--allow-unknown", cwd=tmp_path)
+    assert (status, verdict["findings"][0]["state"], verdict["findings"][0]["value"]) == (1, "failed", 1)

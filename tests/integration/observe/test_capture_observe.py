@@ -151,7 +151,7 @@ def test_faults_are_recorded_and_told(app: str, tmp_path: Path) -> None:
     (launch,) = behaviours(builds(done)[0])["k"]
     (fault,) = launch.faults
     assert (fault.kind, fault.argument, fault.count, fault.places[0].line) == ("bounds", "out", 4090, 3)
-    assert re.search("kernlens: k: .*:3: writes 4 bytes, .*out", done.err)
+    assert re.search("kernlens: k: .*:3: writes 4 bytes out of bounds, .*out", done.err)
 
 
 def test_a_budget_of_time_ends_the_counting(app: str, tmp_path: Path) -> None:

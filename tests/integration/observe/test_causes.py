@@ -78,3 +78,35 @@ def test_a_fault_is_the_first_cause(name: str, permutation: Path) -> None:
 @pytest.mark.parametrize("name", each_run("stencil", "padded_banks", "many_bins", "guard", others=ALIKE))
 def test_look_alikes_are_silent(name: str, permutation: Path) -> None:
     assert causes(name, permutation) == ()
+
+
+PARTED = {
+    "one line": ("if (i % 2) b[i] = a[i] * 2;", 16.0),
+    "a fourth": ("if (i % 4 == 1) b[i] = a[i] * 2;", 8.0),
+    "two lines": ("if (i & 1)\n  b[i] = a[i] * 2;", 16.0),
+}
+
+
+@pytest.mark.parametrize(("body", "lanes"), PARTED.values(), ids=PARTED)
+def test_lanes_that_part_are_idle_and_not_misaligned(body: str, lanes: float, tmp_path: Path) -> None:
+    """Consecutive lanes access consecutive elements: those between are idle, which no padding helps."""
+    source = tmp_path / "k.cl"
+    source.write_text(
+        f"kernel void k(global const float *a, global float *b)\n{{\n int i = get_global_id(0);\n {body}\n}}\n"
+    )
+    arguments = ["random:float:1024", "zeros:float:1024"]
+    observed = observe(source, size=[1024], group=[256], arguments=arguments, device="h100")
+    (cause,) = observed_causes(observed, {})
+    assert cause.kind == "idle lanes"
+    assert cause.sentence.startswith(f"{lanes:.1f} of 32 lanes are at work")
+
+
+def test_what_begins_within_a_unit_is_misaligned_still(tmp_path: Path) -> None:
+    source = tmp_path / "k.cl"
+    source.write_text(
+        "kernel void k(global const char *a, global char *b)\n{\n int i = get_global_id(0);\n b[i + 4] = a[i + 4];\n}\n"
+    )
+    observed = observe(
+        source, size=[1024], group=[256], arguments=["zeros:char:1028", "zeros:char:1028"], device="h100"
+    )
+    assert {each.kind for each in observed_causes(observed, {})} == {"misaligned access"}

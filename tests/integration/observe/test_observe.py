@@ -165,10 +165,14 @@ def test_the_width_of_a_compiled_kernel(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    ("a[get_global_id(0) + 256] = 1;", "bounds", "a", "writes 4 bytes, at byte 1,024 of its buffer"),
-    ("a[0] = a[get_global_id(0) - 1];", "bounds", "a", "reads 4 bytes, 4 bytes in front of its buffer"),
+    ("a[get_global_id(0) + 256] = 1;", "bounds", "a",
+     "writes 4 bytes out of bounds, at byte 1,024 of its buffer of 1,024 bytes"),
+    ("a[0] = a[get_global_id(0) - 1];", "bounds", "a",
+     "reads 4 bytes out of bounds, 4 bytes in front of its buffer of 1,024 bytes"),
     ("a[0] += get_global_id(0);", "race", "a", "data race: one work-item .* the same bytes, .* at byte"),
     ("a[(get_global_id(0) + 1) & 63] = a[get_global_id(0)];", "race", "a", "data race: one work-item"),
+    ("local int s[2]; s[0] = get_local_id(0); a[1] = 1;", "race", None,
+     "data race: .*, at byte 0 of its variable in local memory"),
     ("a[0] = get_global_id(0);", "race", "a", "data race: one work-item and another write the same bytes"),
     (
         "local int s[64]; a[get_global_id(0)] = s[get_local_id(0)];", "uninitialized", "a",
@@ -176,9 +180,15 @@ FAULTS = [
     ),
     ("if (get_local_id(0) < 8) barrier(CLK_LOCAL_MEM_FENCE);", "barrier", None,
      "not all work-items of the work-group reach the barrier"),
-    ("*(global int *)0 = 1;", "bounds", None, "writes 4 bytes, at address 0x0, which is in no buffer"),
+    ("*(global int *)0 = 1;", "bounds", None, "writes 4 bytes out of bounds, at address 0x0, which is in no buffer"),
     ("local int s[8]; s[get_local_id(0)] = 1; a[get_global_id(0)] = s[0];", "bounds", None,
-     "index 8 is none of an array of 8 elements|writes 4 bytes, at byte 32 of local memory"),
+     "writes 4 bytes of local memory out of bounds, at byte 32 of its array of 8 elements"),
+    ("local int s[64]; s[get_local_id(0)] = 1; barrier(1); a[get_global_id(0)] = s[get_local_id(0) - 1];", "bounds", None,
+     "reads 4 bytes of local memory out of bounds, 4 bytes in front of its array of 64 elements"),
+    ("int p[4] = {1, 2, 3, 4}; p[get_local_id(0) & 7] = 1; a[get_global_id(0)] = p[b[get_global_id(0)] == 1];", "bounds", None,
+     "writes 4 bytes of private memory out of bounds, at byte 16 of its array of 4 elements"),
+    ("local int s[4][8]; s[1][get_local_id(0) % 10] = 1; a[get_global_id(0)] = s[1][0];", "bounds", None,
+     "accesses an array of 8 elements out of bounds, at index 8"),
     ("global float4 *v = (global float4 *)(a + 1); v[0] = (float4)(1);", "other", None,
      "stores at an address that is not aligned for its type"),
 ]  # fmt: skip
@@ -195,9 +205,10 @@ def test_faults_have_lines_and_arguments(
     assert fault.argument == argument
     assert re.match(sentence, fault.sentence)
     assert "Oclgrind" not in " ".join(each.sentence for each in observed.faults)
-    assert fault.places[0].line == 4
-    assert fault.places[0].path == str(tmp_path / "k.cl")
+    assert (fault.places[0].line, fault.places[0].path) == (4, str(tmp_path / "k.cl"))
     assert fault.work_items or kind == "barrier"
+    keys = [(each.kind, each.argument, each.sentence.partition(",")[0]) for each in observed.faults]
+    assert len(keys) == len(set(keys))
 
 
 def test_constants_of_the_program_are_no_arguments(tmp_path: Path) -> None:
@@ -233,6 +244,30 @@ def test_what_relies_on_lockstep_is_not_counted(tmp_path: Path) -> None:
     )
     assert (observed.lines, observed.accesses) == ((), ())
     assert "relies on lockstep" in observed.reason
+
+
+RACES = {
+    "a tree of several sub-groups": " for (int n = 128; n > 0; n >>= 1)\n  if (l < n)\n   s[l] += s[l + n];\n a[l] = s[0];",
+    "the named pair is of one sub-group": " if (l == 0 || l == 1 || l == 40)\n  s[255] = l;\n a[l] = s[l];",
+    "a race in global memory beside it": " if (l < 16)\n  s[l] += s[l + 16];\n a[0] = s[l];",
+}
+
+
+@pytest.mark.parametrize("body", RACES.values(), ids=RACES)
+def test_a_race_of_several_sub_groups_is_no_lockstep(body: str, tmp_path: Path) -> None:
+    observed = run(
+        tmp_path,
+        f"kernel void k(global int *a)\n{{\n volatile local int s[256];\n int l = get_local_id(0);\n s[l] = l;\n{body}\n}}\n",
+        ("zeros:int:256",),
+        size=256,
+        group=256,
+    )
+    races = [each for each in observed.faults if each.kind == "race"]
+    assert (observed.reason, bool(observed.lines)) == ("", True)
+    assert races
+    assert not all(each.is_lockstep for each in races)
+    if "128" in body:  # The pair that is told is one of two sub-groups.
+        assert len({x // 32 for x, _, _ in races[0].work_items}) == 2
 
 
 def test_what_the_interpreter_cannot_run_is_one_sentence(tmp_path: Path) -> None:

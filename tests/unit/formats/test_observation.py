@@ -85,6 +85,13 @@ def test_a_race_within_a_sub_group_is_lockstep(other: int, is_lockstep: bool) ->
     assert fault.work_items == ((other, 0, 0), (31, 0, 0))
 
 
+@pytest.mark.parametrize(("sharing", "is_lockstep"), [("", False), ("sharing\t1\n", False), ("sharing\t0\n", True)])
+def test_lockstep_is_said_where_no_bytes_are_shared_by_sub_groups(sharing: str, is_lockstep: bool) -> None:
+    message = RACE.format(3, 3).replace("\n", "\\n")
+    (observed,) = read_observations((HEAD + sharing + f"message\t0\t3\t7\t{message}\n" + END).encode(), {})
+    assert [(each.kind, each.is_lockstep) for each in observed.faults] == [("race", is_lockstep)]
+
+
 @pytest.mark.parametrize(
     ("address", "buffer"), [("0x2000000000100", "2"), ("0x1fffffffffffc", "2"), ("0x10", "0"), ("0x2000000000000", "2")]
 )
@@ -94,6 +101,17 @@ def test_the_buffer_of_an_address(address: str, buffer: str) -> None:
     )
     assert fault is not None
     assert (fault.kind, fault.argument) == ("bounds", buffer)
+
+
+def test_a_race_is_one_fault_whoever_comes_first() -> None:
+    there = RACE.format(40, 40)
+    back = there.replace("line 3 (column 9)", "line 0 (column 9)").replace("line 5 (column 2)", "line 3 (column 2)")
+    texts = (there, back.replace("line 0", "line 5"), there.replace("Read-write", "Write-write"))
+    messages = "".join(
+        f"message\t{number}\t3\t7\t{text}\n" for number, text in enumerate(t.replace("\n", "\\n") for t in texts)
+    )
+    (observed,) = read_observations((HEAD + messages + END).encode(), {})
+    assert [(each.kind, each.count) for each in observed.faults] == [("race", 21)]
 
 
 def test_what_is_no_fault() -> None:

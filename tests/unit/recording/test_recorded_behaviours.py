@@ -12,14 +12,8 @@ import pytest
 from kernlens.dataclass import replace
 from kernlens.errors import FormatError
 from kernlens.loading import load
-from kernlens.model.behaviour import (
-    Behaviour,
-    Fault,
-    ObservedAccess,
-    ObservedBranch,
-    ObservedLoop,
-    ObservedMachine,
-)
+from kernlens.model.behaviour import Behaviour, ObservedAccess, ObservedBranch, ObservedLoop, ObservedMachine
+from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.recording import behaviours
 from kernlens.recording.editing import merge, prune, redact_source

@@ -7,7 +7,8 @@ from typing import Any
 
 from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.observed_causes import observed_causes
-from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, Fault, ObservedAccess, ObservedLine
+from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine
+from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace

@@ -84,7 +84,7 @@ def _number(cell: Cell) -> str:
 
 def _above(observed: ObservedCode) -> list[str]:
     """Return what stands above the lines: what the counts are, and the faults."""
-    faults = [fault for each in observed.launches for fault in each.faults]
+    faults = observed.faults
     told = [style(f"fault: {fault_sentence(fault)}", fg="red") for fault in faults[:_NAMED]]
     if len(faults) > _NAMED:
         told.append(f"and {plural(len(faults) - _NAMED, 'more fault')} (--json has all)")
@@ -158,8 +158,7 @@ def top_document(program: Program, kernel: Kernel, count: int, order: str) -> di
         }
         for key in _ordered(observed, order)[:count]
     ]
-    faults = [fault_sentence(fault) for launch in observed.launches for fault in launch.faults]
-    whole = {"sentences": list(observed_sentences(observed)), "faults": faults}
+    whole = {"sentences": list(observed_sentences(observed)), "faults": list(map(fault_sentence, observed.faults))}
     return {"observed": whole, "observed_lines": lines}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernlens.analysis.observed_causes import observed_causes
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
-from kernlens.model.behaviour import Behaviour, Fault, ObservedLine
+from kernlens.model.behaviour import Behaviour, ObservedLine
+from kernlens.model.fault import Fault
 from kernlens.report.behaviour_words import (
     coverage_sentences,
     fault_sentence,

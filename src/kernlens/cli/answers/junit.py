@@ -16,6 +16,7 @@ from kernlens.model.build import Build
 from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, PASSED, UNKNOWN, Finding, Verdict
+from kernlens.report.check.verdict_sentences import fault_sentences
 from kernlens.report.check.verdict_text import cause_words, finding_words, grouped
 from kernlens.report.describe import device_words
 from kernlens.report.failure_lines import error_place
@@ -115,6 +116,7 @@ def _details(finding: Finding) -> Iterator[str]:
         yield f"  {cause_words(cause)}"
     elif finding.reason:
         yield finding.reason
+    yield from (f"fault: {each}" for each in fault_sentences(finding))
 
 
 def _attribute(text: str) -> str:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.model.fault import merged_faults
+from kernlens.model.figures import FAULTS
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.model.verdict import Cause, Finding, Place
+from kernlens.model.verdict import FAILED, Cause, Finding, Place
+from kernlens.report.behaviour_words import fault_sentence
+from kernlens.report.describe import plural
 
+#: Faults that are told one by one.
+_NAMED = 20
 _LIVE = "GRFs are live there"
 
 
@@ -32,6 +38,17 @@ def _sentences(finding: Finding, baseline: str | None) -> Iterator[str]:
         yield f"The likely cause is {_line(finding.cause)}."
     elif finding.reason:
         yield f"{finding.reason[0].upper()}{finding.reason[1:]}."
+    yield from (f"Fault: {each}." for each in fault_sentences(finding))
+
+
+def fault_sentences(finding: Finding) -> Iterator[str]:
+    """Yield a sentence on each fault that fails a finding, or that there are more."""
+    if finding.figure.key != FAULTS or finding.state != FAILED:
+        return
+    faults = merged_faults(fault for each in finding.kernel.behaviours for fault in each.faults)
+    yield from map(fault_sentence, faults[:_NAMED])
+    if len(faults) > _NAMED:
+        yield f"and {plural(len(faults) - _NAMED, 'more fault')}"
 
 
 def side_sentence(kind: str, place: Place, baseline: str | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from kernlens.model.bounds import Bound
 from kernlens.model.figures import OBSERVED, WAITS, own_figures, unobserved_words
 from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
-from kernlens.report.check.verdict_sentences import doubt
+from kernlens.report.check.verdict_sentences import doubt, fault_sentences
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
@@ -109,6 +109,7 @@ def _finding_lines(finding: Finding, reasons: set[str]) -> Iterator[str]:
         yield style(f"      {cause_words(cause)}", dim=True)
     elif finding.reason:
         yield style(f"    {finding.reason}", dim=True)
+    yield from (f"    fault: {each}" for each in fault_sentences(finding))
 
 
 def finding_words(finding: Finding) -> str:

@@ -22,7 +22,7 @@ def observed_columns(kernel: Kernel, places: Places, *, is_redacted: bool) -> di
     if observed is None:
         return None
     lines = [(file, counts) for key, counts in observed.lines.items() if (file := places.file(key[0])) is not None]
-    faults = [] if is_redacted else [fault_sentence(each) for launch in observed.launches for each in launch.faults]
+    faults = [] if is_redacted else list(map(fault_sentence, observed.faults))
     return {
         "sentences": list(observed_sentences(observed)),
         "faults": faults,

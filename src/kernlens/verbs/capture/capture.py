@@ -14,8 +14,8 @@ from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.loading import load, open_file
-from kernlens.model.behaviour import Fault
 from kernlens.model.failed_builds import FailedBuilds
+from kernlens.model.fault import Fault
 from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 from kernlens.toolchain.loaders.application import (

@@ -11,6 +11,7 @@ from kernlens.errors import KernlensError
 from kernlens.formats.observation import ObservedLaunch, read_observations, split_observations
 from kernlens.formats.oclgrind_message import FATAL
 from kernlens.model.behaviour import Behaviour
+from kernlens.model.fault import merged_faults
 from kernlens.toolchain.oclgrind import SOURCE_NAMES
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.capture.observing import Observing
@@ -121,21 +122,24 @@ class ObservedLaunches:
             return observed.without_counts(
                 f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups; nothing was counted"
             )
-        return without_lockstep(observed)
+        return observed
 
     def _of_sizes(self, launches: Sequence[Behaviour], counter: Counter) -> Behaviour:
         first = launches[0]
         total = sum(each.launches for each in counter.shapes if _is_of(each, (first.global_size, first.local_size)))
         if (refused := next((each for each in launches if each.reason), None)) is not None:
-            return replace(refused, launches=max(total, len(launches)))
+            faults = merged_faults(fault for each in launches for fault in each.faults)
+            return replace(refused, faults=faults, launches=max(total, len(launches)))
         counted = [each for each in launches if each.groups_done]
-        whole = merged(launches)
+        whole = without_lockstep(merged(launches))
         if not counted:
             seconds = self._observing.seconds
             return replace(
                 whole.without_counts(f"no work-group ended within the {seconds:g} s that are counted of each kernel"),
                 launches=max(total, 1),
             )
+        if whole.reason:
+            return replace(whole, launches=max(total, len(launches)))
         notes = whole.notes
         if total > len(counted):
             notes = (*notes, f"{len(counted):,} of {total:,} launches with these sizes were counted")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernlens.dataclass import replace
-from kernlens.model.behaviour import Behaviour, Fault
+from kernlens.model.behaviour import Behaviour
 from kernlens.model.build import Build
+from kernlens.model.fault import Fault
 from kernlens.toolchain.oclgrind import SOURCE_NAMES
 from kernlens.verbs.capture.observed_launches import ObservedLaunches
 from kernlens.verbs.capture.observing import DeviceCode, Observing

@@ -12,9 +12,10 @@ from pathlib import Path
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.observation import read_observations
+from kernlens.formats.oclgrind_message import FATAL
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
-from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
+from kernlens.model.behaviour import Behaviour, ObservedMachine
 from kernlens.model.program import Program
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
@@ -77,7 +78,9 @@ def observe(
         observed = launched.run(on_progress)
     except ToolError as error:
         if recording is not None:
-            compiled.save(recording, Behaviour.not_counted(name, str(error), sizes, local, device))
+            faults = error.faults if isinstance(error, _NothingCountedError) else ()
+            refused = Behaviour.not_counted(name, str(error), sizes, local, device)
+            compiled.save(recording, replace(refused, faults=faults))
         raise
     observed = replace(observed, machine=machine, source=str(path), device=device)
     observed = without_lockstep(observed)
@@ -149,6 +152,14 @@ def _machine(compiled: _Compiled, kernel: str, sub_group: int | None) -> Observe
     return machine
 
 
+class _NothingCountedError(ToolError):
+    """A launch of which nothing was counted, with the faults that were seen all the same."""
+
+    def __init__(self, message: str, observed: Behaviour, log: str = "") -> None:
+        self.faults = tuple(each for each in observed.faults if each.kind != FATAL)
+        super().__init__(message, log=log)
+
+
 class _Launch:
     """One run of the interpreter."""
 
@@ -183,15 +194,17 @@ class _Launch:
             )
         observed = sections[-1]
         if not observed.groups_done:
-            raise ToolError(
+            raise _NothingCountedError(
                 f"not one work-group of {self._kernel} ended within {self._seconds:g} s, so nothing was counted; allow more"
-                " with --seconds, or describe smaller work-groups"
+                " with --seconds, or describe smaller work-groups",
+                observed,
             )
         if observed.groups_done < observed.groups and not observed.is_out_of_time:
-            raise ToolError(
+            raise _NothingCountedError(
                 f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups of {self._kernel};"
                 " nothing was counted",
-                log=completed.log,
+                observed,
+                completed.log,
             )
         return observed
 
@@ -226,11 +239,11 @@ class _Launch:
 
 
 def without_lockstep(observed: Behaviour) -> Behaviour:
-    """Return the behaviour without counts if the kernel relies on work-items that run in lockstep."""
-    fault: Fault | None = next((each for each in observed.faults if each.is_lockstep), None)
-    if fault is None:
+    """Return the behaviour without counts if the kernel relies on work-items that run in lockstep: each of its races is."""
+    races = [each for each in observed.faults if each.kind == "race"]
+    if not races or not all(each.is_lockstep for each in races):
         return observed
-    place = f" at line {fault.places[0].line}" if fault.places else ""
+    place = f" at line {races[0].places[0].line}" if races[0].places else ""
     note = (
         f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier. A GPU"
         " may run them in step, the interpreter does not, so nothing is counted; with a barrier there it would be"

@@ -1,0 +1,50 @@
+"""Faults that the interpreter saw while a kernel ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+from kernlens.dataclass import dataclass, replace
+
+if TYPE_CHECKING:
+    from kernlens.model.source_map import SourcePlace
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that the interpreter saw, ``count`` times at the same places: ``kind`` is ``bounds``, ``race``,
+    ``uninitialized``, ``barrier`` or ``other``. ``work_items`` are the global ids of the first ones, ``argument`` is the
+    buffer's, as far as it is known. ``is_lockstep``: a race in local memory, all of whose work-items are of one sub-group."""
+
+    kind: str
+    sentence: str
+    places: tuple[SourcePlace, ...]
+    work_items: tuple[tuple[int, int, int], ...]
+    argument: str | None
+    count: int
+    is_lockstep: bool = False
+
+
+def merged_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return the faults, those of a kind at the same lines and argument once. A race of several sub-groups goes before those
+    within one."""
+    counts: Counter[Hashable] = Counter()
+    first_ones: dict[Hashable, Fault] = {}
+    for fault in faults:
+        # Of an access out of bounds the words up to the comma say whether it reads or writes, and which memory.
+        is_bounds = fault.kind == "bounds"
+        what = (
+            fault.sentence.partition(" out of bounds,")[0]
+            if is_bounds
+            else fault.sentence
+            if fault.kind == "other"
+            else ""
+        )
+        key = fault.kind, frozenset((place.path, place.line) for place in fault.places), fault.argument, what
+        first = first_ones.setdefault(key, fault)
+        if first.is_lockstep and not fault.is_lockstep:
+            first_ones[key] = fault
+        counts[key] += fault.count
+    return tuple(replace(fault, count=counts[key]) for key, fault in first_ones.items())
