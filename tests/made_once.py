@@ -33,7 +33,7 @@ def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], obje
     return folder
 
 
-def kept(name: str, inputs: Iterable[str | Path], fill: Callable[[Path], object]) -> Path:
+def folder_kept_by_content(name: str, inputs: Iterable[str | Path], fill: Callable[[Path], object]) -> Path:
     """Return the folder that ``fill`` fills, from the tests' cache as long as all inputs are the same: texts, and files, which
     count by their paths in the tree and contents. What fails is not kept."""
     digest = hashlib.sha256()

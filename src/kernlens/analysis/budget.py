@@ -263,7 +263,9 @@ def _answered(finding: Finding) -> Finding:
 def guarded(tolerances: Iterable[Tolerance]) -> list[Tolerance]:
     """Return by how much each figure may get worse than in a baseline: not at all by default. What code costs counts
     only if it is named."""
-    by_key = {figure.key: Tolerance(figure) for figure in FIGURES} | {each.figure.key: each for each in tolerances}
+    by_key = {figure.key: Tolerance(figure) for figure in (*FIGURES, *OBSERVED)} | {
+        each.figure.key: each for each in tolerances
+    }
     return [each for each in by_key.values() if each.amount is not None]
 
 
@@ -290,6 +292,8 @@ def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_u
         if pair.new.name == PSEUDO_KERNEL and not is_of_code(tolerance.figure):
             continue
         before, value = tolerance.figure.limited(pair.old), tolerance.figure.limited(pair.new)
+        if tolerance.figure.is_observed and before is None:
+            continue  # Nobody observed the kernel that it is compared with.
         bound = tolerance.bound(before) if before is not None else None
         finding = Finding(
             pair.new_program,

@@ -53,7 +53,7 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
 
 
 def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
-    """Return the line with most of what a launch did, or that of a fault."""
+    """Return the line that moves most above its ideal, or most of all if none does, or that of a fault."""
     observed = observed_code(kernel)
     assert observed is not None
     if figure.key == FAULTS:
@@ -62,11 +62,17 @@ def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
         counts = Counter((observed.paths.get(place.path, place.path), place.line) for place in places)
         words, total = "faults", len(faults)
     else:
-        is_memory = figure.key == UNITS
-        counts = Counter(
-            {key: line.units if is_memory else line.wavefronts or 0 for key, line in observed.lines.items()}
-        )
-        words, total = (f"units of {observed.unit} bytes" if is_memory else "wavefronts"), counts.total()
+        moved = {
+            key: (line.units, line.least) if figure.key == UNITS else (line.wavefronts or 0, line.least_wavefronts or 0)
+            for key, line in observed.lines.items()
+        }
+        words = f"units of {observed.unit} bytes" if figure.key == UNITS else "wavefronts"
+        counts = Counter({key: both[0] - both[1] for key, both in moved.items()})
+        if any(counts.values()):
+            words += " above the ideal"
+        else:
+            counts = Counter({key: both[0] for key, both in moved.items()})
+        total = counts.total()
     if not counts:
         return f"no line has {words}"
     ((path, number), most), *_ = counts.most_common(1)

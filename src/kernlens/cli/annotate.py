@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from kernlens.cli.output import is_full, print_pieces
 from kernlens.cli.samples import BY_SAMPLES
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import LINE_ORDERS, OBSERVED_ORDERS, WAIT
+from kernlens.model.figures import LINE_ORDERS, MOVED, OBSERVED_ORDERS, WAIT
 
 if TYPE_CHECKING:
     from kernlens.cli.answers.offset_answer import AskedOffsets
@@ -184,7 +185,7 @@ def _print_listing(
         )
         kernel_names = tuple(sampled.names(kernel_names))
     elif asked.top is not None:
-        form = _costliest(format_name, asked)
+        form = _costliest(format_name, asked, is_uncompiled=_is_uncompiled(contents))
     elif asked.is_pressure:
         form = _pressure(format_name, is_printed=asked.is_printed)
     elif format_name == "csv":
@@ -234,6 +235,10 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
     def lines(program: Program, kernel: Kernel) -> list[str]:
         besides: list[Beside] = []
+        if kernel.behaviours and not kernel.code_size:
+            from kernlens.cli.answers.behaviour_notes import BY_LINE, observed_table
+
+            return observed_table(program, kernel, sys.maxsize, BY_LINE, _width())
         if kernel.behaviours:
             from kernlens.analysis.observed_code import observed_code
             from kernlens.cli.answers.behaviour_notes import BehaviourNotes
@@ -246,7 +251,7 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
             besides.append(WaitNotes(kernel))
         return annotated(program, kernel, only, besides)
 
-    return Lines(lines, is_printed=is_printed)
+    return Lines(lines, is_printed=is_printed, counted=list if only is None and not has_waits else None)
 
 
 def _table(only: LineChoice | None, has_waits: bool, *, is_observed: bool) -> Form:
@@ -274,12 +279,12 @@ def _table(only: LineChoice | None, has_waits: bool, *, is_observed: bool) -> Fo
     return Lines(lines, csv_line(columns))
 
 
-def _costliest(format_name: str, asked: Asked) -> Form:
+def _costliest(format_name: str, asked: Asked, *, is_uncompiled: bool) -> Form:
     from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.program_document import SCHEMA
 
-    order = asked.sort or "instructions"
+    order = asked.sort or (MOVED if is_uncompiled else "instructions")
     if order in OBSERVED_ORDERS:
         return _most_observed(format_name, asked, order)
     shown: dict[str, Any] = {
@@ -292,7 +297,7 @@ def _costliest(format_name: str, asked: Asked) -> Form:
 
 
 def _most_observed(format_name: str, asked: Asked, order: str) -> Form:
-    from kernlens.cli.answers.behaviour_notes import observed_table, top_document
+    from kernlens.cli.answers.behaviour_notes import by_total, observed_table, top_document
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.json_text import encoded
     from kernlens.report.program_document import SCHEMA, kernel_document, program_document
@@ -304,12 +309,20 @@ def _most_observed(format_name: str, asked: Asked, order: str) -> Form:
             {"schema": SCHEMA, "by": order},
             partial(program_document, has_sources=False),
             lambda program, kernel: encoded(kernel_document(kernel) | top_document(program, kernel, count, order)),
+            counted=lambda selection: by_total(selection, order),
         )
     return Lines(
         lambda program, kernel: observed_table(program, kernel, count, order, _width()),
         is_printed=asked.is_printed,
         has_texts=False,
+        counted=lambda selection: by_total(selection, order, is_together=False),
     )
+
+
+def _is_uncompiled(contents: Contents) -> bool:
+    """Return whether kernels were observed, and nothing was compiled."""
+    is_observed = any(build.behaviours for build in contents.recorded)
+    return is_observed and not any(program.kernels for program in contents.programs)
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:

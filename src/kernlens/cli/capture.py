@@ -331,10 +331,11 @@ def _next_steps(done: Capture, *, is_observed: bool = False) -> list[str]:
     read = (kernel for kernel in done.kernels if kernel.line_table is not None and kernel.name != PSEUDO_KERNEL)
     first = next(read, None)
     why = f"kernlens inspect {recording} says why builds failed"
-    if first is None:
+    if first is None and not (is_observed and any(kernel.known_launches for kernel in done.kernels)):
         return [f"Next: {why}" if done.failed else f"Next: kernlens extract {recording} -o DIR"]
     if is_observed:
-        return [f"Next: kernlens annotate {recording} --top 10 --sort excess"]
+        return [f"Next: kernlens annotate {recording} --top 10 --sort {'moved' if first is None else 'excess'}"]
+    assert first is not None
     verb = "annotate" if first.line_table else "disasm"
     steps = [f"Next: kernlens {verb} {recording} --kernel {shlex.quote(first.name)}"]
     alike = {kernel.build for kernel in done.kernels if kernel.name == first.name and kernel.build}

@@ -16,7 +16,7 @@ from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.cli.sources import tell
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.model.bounds import Rule, bound, bound_names, tolerance
+from kernlens.model.bounds import NO_FAULTS, Rule, bound, bound_names, tolerance
 from kernlens.model.figures import FIGURES, PEAK, PERCENT, UNITS, WAIT_SHARE
 
 if TYPE_CHECKING:
@@ -120,13 +120,14 @@ def command(asked: Asked) -> None:
     from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.compile_failures import failure_lines
 
-    stated = {**asked.bounds, **({"max-observed-faults": 0} if asked.no_faults else {})}
+    stated: dict[str, int] = {**asked.bounds, **({NO_FAULTS: True} if asked.no_faults else {})}
     bounds = tuple(bound(name, value, f"--{name}") for name, value in stated.items())
     fails = (check.NEW, asked.fail_on_new), (check.MISSING, asked.fail_on_missing), (check.UNUSED, asked.fail_on_unused)
     allowances = [_tolerance(words) for words in asked.tolerances]
     answers = check.opened_files(
-        asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots, project=asked.budget, tell=tell
-    )
+        asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots, project=asked.budget,
+        with_counts=True, tell=tell,
+    )  # fmt: skip
     with Progress("decoding", quiet=asked.as_json, later=True) as progress:
         verdict = check.judged(
             check.programs_in(answers),

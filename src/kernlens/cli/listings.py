@@ -21,7 +21,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import is_nameless
 from kernlens.report.style import cut, rendered_lines
 from kernlens.verbs.absent import whole_of
-from kernlens.verbs.programs import chosen, names_in, select
+from kernlens.verbs.programs import Selection, chosen, names_in, select
 
 if TYPE_CHECKING:
     from kernlens.cli.trips import LoopNote
@@ -67,14 +67,17 @@ class _LineNote(NamedTuple):
     files: tuple[str, ...]
 
 
+Arrange: TypeAlias = Callable[[Selection], Selection]
 _Piece: TypeAlias = "str | Damage | _LineNote | _TripNote"
 
 
 class Form(Protocol):
     """A form of listings: each kernel's text in ``pieces``, between ``head`` and ``tail``; the very first begins with
-    ``separator``, which is left out. ``has_texts``: it holds the instructions' texts."""
+    ``separator``, which is left out. ``has_texts``: it holds the instructions' texts; ``counted`` orders its kernels, with
+    those that were observed and have no machine code; None: it shows none of these."""
 
     has_texts: bool
+    counted: Arrange | None
     head: str
     tail: str
     separator: str
@@ -98,8 +101,9 @@ class Lines:
         *,
         is_printed: bool = False,
         has_texts: bool = True,
+        counted: Arrange | None = None,
     ) -> None:
-        self.has_texts = has_texts
+        self.has_texts, self.counted = has_texts, counted
         self._lines = lines
         self._is_printed = is_printed
         self._is_table = heading is not None
@@ -137,11 +141,12 @@ class Json:
         kernel: Callable[[Program, Kernel], str | Iterator[str]],
         *,
         has_texts: bool = False,
+        counted: Arrange | None = None,
         is_indented: bool = False,
     ) -> None:
         from kernlens.report.json_text import encoded, indented
 
-        self.has_texts = has_texts
+        self.has_texts, self.counted = has_texts, counted
         self._document, self._program, self._kernel = document, program, kernel
         self._encoded, self._indented = encoded, indented
         self._is_indented = is_indented
@@ -201,6 +206,7 @@ def instructions_json(
             more=_observed(program, kernel) if is_placed and kernel.behaviours else None,
         ),
         has_texts=True,
+        counted=list if is_placed and only is None and not has_waits else None,
         is_indented=is_indented,
     )
 
@@ -217,7 +223,8 @@ class Viewed:
     def __init__(self, form: Form, views: Sequence[Callable[[Kernel], Kernel]]) -> None:
         self._form = form
         self._views = views
-        self.head, self.tail, self.separator, self.has_texts = form.head, form.tail, form.separator, form.has_texts
+        self.head, self.tail, self.separator = form.head, form.tail, form.separator
+        self.has_texts, self.counted = form.has_texts, form.counted
 
     def begin(self, failed: FailedBuilds) -> None:
         self._form.begin(failed)
@@ -286,7 +293,8 @@ def _answers(
         for item in share:
             yield from _of_kernel(item, form, only)
 
-    listed = listed_of(select(contents.machine_code(), kernel_names, device, whole_of(contents)))
+    programs = contents.counted_code() if form.counted else contents.machine_code()
+    listed = listed_of((form.counted or list)(select(programs, kernel_names, device, whole_of(contents))))
     from kernlens.verbs.any_path import several_programs
 
     if kernel_names and (sentence := several_programs((item.kernel.name, item.program.name) for item in listed)):

@@ -87,6 +87,15 @@ class Contents:
                 raise NotFoundError(no_kernels(self.path, failed)) from None
             raise type(error)(f"{error}; {failed.sentence}") from None
 
+    def counted_code(self) -> tuple[Program, ...]:
+        """Return what ``machine_code`` does, and the programs whose kernels an interpreter counted and nobody compiled."""
+        if not any(build.behaviours for build in self.recorded):
+            return self.machine_code()
+        from kernlens.loading.uncompiled import uncompiled
+
+        counted = tuple(uncompiled(self.programs))
+        return (*(each for each in self.programs if each.kernels), *counted) if counted else self.machine_code()
+
     def _say_why_none(self) -> NoReturn:
         """Raise UnsupportedError if what is there explains why there is no machine code, else NotFoundError."""
         if any(program.format == PTX for program in self.programs):
@@ -94,6 +103,9 @@ class Contents:
                 f"{self.path} is PTX, which a driver compiles to machine code when it loads it: open the cubin that ptxas makes"
                 " of it, or the entry of the driver's compute cache (~/.nv/ComputeCache), which kernlens capture records too"
             )
+        if any(program.build.behaviours for program in self.programs):
+            how = f"see the counts of their source lines with kernlens annotate {self.path} --top 10 --sort moved"
+            raise UnsupportedError(f"{self.path} has what kernels did on data, but no machine code; {how}")
         if any(program.build.snapshots and not program.spirv for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} contains the stages of a compile but no machine code of a GPU that kernlens reads; look at them"

@@ -109,17 +109,17 @@ OBSERVED = (
         key=UNITS, heading="units per request", unit="units of memory", read=_observed(_units),
         meaning="units of global memory that a request of a sub-group touches, on average, at the access that has most; rounded"
         " up; a unit has the size in which the device moves memory",
-        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
+        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED, is_observed=True,
     ),
     Figure(
         key="waves_per_request", heading="waves per request", unit="wavefronts", read=_observed(_waves),
         meaning="wavefronts that a request to local memory takes, on average, at the access that has most; rounded up",
-        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
+        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED, is_observed=True,
     ),
     Figure(
         key=FAULTS, heading="observed faults", unit="faults", read=_faults,
         meaning="different accesses out of bounds, data races and other faults that the interpreter saw",
-        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
+        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED, is_observed=True,
     ),
 )
 # fmt: on

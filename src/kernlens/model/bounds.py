@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError
-from kernlens.model.figure import Figure
+from kernlens.model.figure import Figure, as_name
 from kernlens.model.figures import EVERY_FIGURE, PERCENT, at, figure_named, known_name
 
 #: Stands for a tolerance without an end.
@@ -88,6 +88,10 @@ class Tolerance:
         return Bound(self.figure, is_least, before - room if is_least else before + room)
 
 
+#: What stands for a bound of no fault at all.
+NO_FAULTS = "no-faults"
+
+
 def bound_names() -> dict[str, tuple[Figure, bool]]:
     """Return every name of a bound, with its figure and whether it is a least value."""
     return {
@@ -100,13 +104,20 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
 
 def current_bound_names() -> dict[str, str]:
     """Return every name of a bound, with the one that the help shows."""
-    return {name: f"{name[:4]}{figure.names[0]}" for name, (figure, _) in bound_names().items()}
+    return {name: f"{name[:4]}{figure.names[0]}" for name, (figure, _) in bound_names().items()} | {
+        NO_FAULTS: NO_FAULTS
+    }
 
 
 def bound(name: str, value: object, origin: str = "") -> Bound:
     """Return the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if
-    there is none, KernlensError if the value is no whole number from 0 on; that of a share may be ``"60%"``."""
+    there is none, KernlensError if the value is no whole number from 0 on; that of a share may be ``"60%"``, and that of
+    ``no-faults`` is true."""
     names = bound_names()
+    if as_name(name) == NO_FAULTS:
+        if value is not True:
+            raise KernlensError(f"{at(origin)}{name} is true or is left out, not {told(value)}")
+        return Bound(names["max-observed-faults"][0], False, 0, origin)
     figure, is_least = names[known_name(current_bound_names(), name, "limit", origin)]
     if figure.unit == PERCENT and isinstance(value, str) and _SHARE.fullmatch(value):
         value = int(value.removesuffix(PERCENT))

@@ -67,7 +67,8 @@ class Figure:
     ``counterparts`` of those of them that a limit of this figure holds too, ``former_counterparts`` of those that one by a
     ``former`` name holds. ``part_of`` is the key of the sum that this is a
     part of; ``is_detail``: a table that has the sum leaves the part out where no kernel has any of it. ``grows_at_launch``:
-    a launch may ask for more local memory than this has, and a limit holds both. ``former`` are its key and headings before
+    a launch may ask for more local memory than this has, and a limit holds both. ``is_observed``: it is known without machine
+    code, of what an interpreter counted. ``former`` are its key and headings before
     the current release: options, ``kernlens.toml`` and Python take these names too.
     """
 
@@ -91,6 +92,7 @@ class Figure:
     part_of: str = ""
     is_detail: bool = False
     grows_at_launch: bool = False
+    is_observed: bool = False
 
     def __repr__(self) -> str:
         return f"<Figure {self.key}: {self.heading}, in {self.unit}>"
@@ -106,8 +108,9 @@ class Figure:
         return tuple(dict.fromkeys((*self.names, *map(as_name, self.former))))
 
     def limited(self, kernel: Measured) -> int | None:
-        """Return the value that limits hold: with the bytes that the launch adds, where they are known."""
-        value = self.read(kernel)
+        """Return the value that limits hold: with the bytes that the launch adds, where they are known. Of a kernel without
+        machine code nothing is known that is not observed."""
+        value = self.read(kernel) if self.is_observed or kernel.code_size else None
         if value is None or not self.grows_at_launch:
             return value
         return value + (kernel.launch_shared_bytes or 0)

@@ -28,7 +28,8 @@ from kernlens.toolchain.registered import roots
 from kernlens.toolchain.shown_files import is_offered, parts_of_root
 from kernlens.toolchain.sources.includes import join_options
 from kernlens.toolchain.sources.source_reading import read_beside
-from kernlens.toolchain.toolchains import Toolchain
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain
+from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 #: The name of the root that ``toolchain add`` makes.
 NAME = "oclgrind"
@@ -135,11 +136,17 @@ class Oclgrind:
 def oclgrind(name: str = "") -> Oclgrind:
     """Return the interpreter of a toolchain, or the first of the machine's own and of all toolchains. Raises UnsupportedError,
     with what to install, if there is none."""
+    if name not in ("", SYSTEM, *roots()):
+        find_toolchain(name)  # It says which ones there are.
     for toolchain in _toolchains(name):
         root = toolchain.root or Path("/")
         if has_oclgrind(root):
             tools = [_tool(toolchain, each) for each in ("llvm-dis", "llvm-spirv")]
             return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
+    if name and name != SYSTEM:
+        raise UnsupportedError(
+            f"the toolchain {name} has no Oclgrind 21.10; without --toolchain the first that has it runs"
+        )
     raise UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
         " anywhere without root: kernlens toolchain add oclgrind"

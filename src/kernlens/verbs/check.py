@@ -24,7 +24,7 @@ from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.formats.budget_file import NAME, BudgetFile
 from kernlens.isa.devices import device as find_device
 from kernlens.loading.decoded_kernels import decode_kernels
-from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
+from kernlens.model.bounds import NO_FAULTS, Rule, Tolerance, bound, tolerance
 from kernlens.model.failed_builds import FailedBuilds, by_path
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
@@ -57,6 +57,7 @@ def check(
     allow_unknown: bool = False,
     allow_failed_builds: bool | None = None,
     source_roots: Sequence[str] = (),
+    no_faults: bool = False,
     **bounds: int,
 ) -> Verdict:
     """Hold kernels against bounds (``max_spill=0, min_simd=16``), those of a file, and a baseline.
@@ -68,19 +69,20 @@ def check(
     ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel,
     or no source in the file's folder, is an error then. ``allow_unknown``: what a binary does not say passes.
     ``allow_failed_builds``: builds of recordings that failed, and sources that do not compile, do not fail the check; None: as
-    the file says, else they do.
+    the file says, else they do. ``no_faults``: no fault may have been observed, and each kernel must have been.
 
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
     another device, ToolError if none of the sources compiles.
     """
     file = None if budget is None else os.fspath(budget)
     answers, names = answers_at(
-        paths, _words(device), _words(toolchain), join_options(options), source_roots, project=file
+        paths, _words(device), _words(toolchain), join_options(options), source_roots, project=file, with_counts=True
     )
     file = file or found_file(names)
+    stated = {**bounds, **({NO_FAULTS: True} if no_faults else {})}
     return judged(
         programs_in(answers),
-        [Rule("*", tuple(bound(name, value) for name, value in bounds.items()))] if bounds else [],
+        [Rule("*", tuple(bound(name, value) for name, value in stated.items()))] if stated else [],
         kernels=_words(kernel),
         budget_file=file,
         baseline=None if baseline is None else os.fspath(baseline),
@@ -107,13 +109,16 @@ def answers_at(
     *,
     stages: bool = False,
     project: str | None = None,
+    with_counts: bool = False,
 ) -> tuple[list[Opened], list[str]]:
     """Return the Programs among the paths, then what is in the others, and the names of these paths."""
     items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
     names = [os.fspath(each) for each in items if not isinstance(each, Program)]
     answers = [Opened("", [each for each in items if isinstance(each, Program)])]
     if names:
-        answers += opened_files(names, devices, toolchains, options, source_roots, stages=stages, project=project)
+        answers += opened_files(
+            names, devices, toolchains, options, source_roots, stages=stages, project=project, with_counts=with_counts
+        )
     return answers, names
 
 
@@ -127,15 +132,16 @@ def opened_files(
     stages: bool = False,
     project: str | None = None,
     is_cached: bool = True,
+    with_counts: bool = False,
     tell: Callable[[str], None] = silent,
 ) -> list[Opened]:
     """Return what is in these paths, for each of the devices and by each of the toolchains; with ``stages`` sources with the
-    stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources in place of the nearest,
-    ``is_cached`` and ``tell`` are ``open_all``'s."""
+    stages of their compiles, ``with_counts`` kernels too that were observed and have no machine code. ``project`` is the
+    ``kernlens.toml`` that counts for sources in place of the nearest, ``is_cached`` and ``tell`` are ``open_all``'s."""
     openings = [
         Opening(path, device, toolchain, options, settings_for(path, file=project))
         if is_source(path)
-        else Opening(path, device, toolchain)
+        else Opening(path, device, toolchain, with_counts=with_counts)
         for path in spread(paths)
         for device in dict.fromkeys(devices or (None,))
         for toolchain in dict.fromkeys(toolchains or (None,))
@@ -309,7 +315,9 @@ def _paired(
     """
     if is_source(baseline):
         raise KernlensError(f"{baseline} is a source, but a baseline must be compiled: kernlens compile -o FILE.klens")
-    (before,) = [each.programs for each in compiled_whole(open_all([Opening(baseline)], source_roots))]
+    (before,) = [
+        each.programs for each in compiled_whole(open_all([Opening(baseline, with_counts=True)], source_roots))
+    ]
     pairs: dict[tuple[int, str], KernelPair] = {}
     new: list[Place] = []
     missing: list[Place] = []
@@ -371,7 +379,7 @@ def _with_causes(findings: Sequence[Finding], pairs: Mapping[tuple[int, str], Ke
         key = id(finding.program), finding.kernel.name
         cause = (
             changed_cause(changes[key], finding.figure)
-            if finding.tolerance
+            if finding.tolerance and not finding.figure.is_observed
             else costliest_cause(finding.program, finding.kernel, finding.figure)
         )
         yield replace(finding, cause=cause) if isinstance(cause, Cause) else replace(finding, reason=cause)

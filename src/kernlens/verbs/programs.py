@@ -50,13 +50,15 @@ class BuildsError(ToolError):
 class Opening:
     """A path, and what of it is wanted, or how a source is compiled: the device, the toolchain, the build options;
     None: any device and toolchain of what is compiled already, and the default toolchain. ``settings`` are those of the
-    source in a ``kernlens.toml``; None: in the nearest."""
+    source in a ``kernlens.toml``; None: in the nearest. ``with_counts``: kernels that were observed and have no machine code
+    are wanted too."""
 
     path: str
     device: str | None = None
     toolchain: str | None = None
     options: str = ""
     settings: SourceSettings | None = None
+    with_counts: bool = False
 
 
 def is_source(path: str, *, with_spirv: bool = True) -> bool:
@@ -257,12 +259,14 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Opened:
     contents = open_file(opening.path, device=device, source_roots=source_roots)
     failed, whole = contents.failed_builds(device, opening.toolchain), whole_of(contents)
     if failed and not any(
-        program.kernels and program.build.is_by(opening.toolchain)
+        (program.kernels or (opening.with_counts and program.build.behaviours))
+        and program.build.is_by(opening.toolchain)
         for program in for_device(contents.programs, device, must_be=False)
     ):
         contents.check()
         return Opened(opening.path, (), failed, whole)
-    programs = for_device(contents.machine_code(), device, whole=whole)
+    with_code = contents.counted_code() if opening.with_counts else contents.machine_code()
+    programs = for_device(with_code, device, whole=whole)
     contents.check()  # A file that cannot be read is no program that is missing.
     chosen = [program for program in programs if program.build.is_by(opening.toolchain)]
     if not chosen:

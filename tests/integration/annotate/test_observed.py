@@ -101,6 +101,32 @@ def test_the_lines_that_move_most_come_first(folder: Path) -> None:
     assert "not observed" in printed("annotate", "loops.cl", "--device", "dg2", *words[4:], cwd=folder)
 
 
+def test_kernels_and_lines_are_ordered_by_what_they_waste(folder: Path, tmp_path: Path) -> None:
+    """Kernels in the order of their source waste less than the last; atomics whose lanes wait for each other are waste."""
+    (tmp_path / "w.cl").write_text(
+        "kernel void copy(global const float *in, global float *out)\n{\n int x = get_global_id(0);\n out[x] = in[x];\n}\n"
+        "kernel void count(global const float *in, global float *out)\n{\n int x = get_global_id(0);\n out[x] = in[x];\n"
+        " atomic_inc((global int *)out + (x & 1));\n}\n"
+        "kernel void far(global const float *in, global float *out)\n{\n int x = get_global_id(0);\n"
+        " out[x] = in[x * 16];\n}\n"
+    )
+    sizes = ("--size", "256", "--group", "64", "--arg", "random:float:4096", "--arg", "zeros:float:256")
+    for name in ("copy", "count", "far"):
+        observe_words = ("observe", "w.cl", "--kernel", name, "--device", "dg2", *sizes, "-o", f"{name}.klens")
+        told = printed(*observe_words, cwd=tmp_path)
+    printed("recording", "merge", "copy.klens", "count.klens", "far.klens", "-o", "w.klens", cwd=tmp_path)
+    words = ("annotate", "w.klens", "--top", "5", "--sort", "excess")
+    kernels = kernels_of(printed(*words, "--json", cwd=tmp_path))
+    lines = {name: [each["line"] for each in kernel["observed_lines"]] for name, kernel in kernels.items()}
+    assert [*lines.items()] == [("far", [15]), ("count", [10]), ("copy", [])]
+    text = printed(*words, cwd=tmp_path)
+    assert text.startswith("far  ")
+    assert text.index("\ncount  ") < text.index("\ncopy  ")
+    assert "  no line moves more than it must\n" in text
+    for sentence in told.split("Causes, by what they waste\n")[1].split("\n\n")[0].splitlines():
+        assert sentence.strip() in text  # as observe says it
+
+
 def test_csv_has_the_counts_of_an_instructions_line(folder: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(printed("annotate", "both.klens", "--format", "csv", cwd=folder))))
     document = json.loads((folder / "transpose_tiled.json").read_text())

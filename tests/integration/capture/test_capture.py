@@ -207,7 +207,7 @@ def test_all_programs_of_darktable_are_recorded_with_lines(folder: Path, tmp_pat
 
 @pytest.fixture(scope="session")
 def sanitized_layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = native_builds.kept("sanitized", COMPILER)
+    built = native_builds.built_parts("sanitized", COMPILER)
     folder = tmp_path_factory.mktemp("sanitized-recorder-layer")
     for name in (LAYER, LEVEL_ZERO_LAYER, BUILDER):
         shutil.copy2(built / "native" / name, folder)

@@ -65,7 +65,7 @@ def test_a_line_that_moves_more_is_told_with_both_numbers(folder: Path) -> None:
         "on data (counted in an interpreter, on this data; not time): 1,088 units of memory in all, before 128" in text
     )
     old, new = (f"{line['units_per_request'][side]:.0f}" for side in ("old", "new"))
-    assert f"line 6 moves {new} units a request, before {old}" in text
+    assert f"line 6 moves {new} units a request on average, before {old}" in text
 
 
 @pytest.mark.parametrize(

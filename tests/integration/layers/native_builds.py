@@ -54,7 +54,7 @@ def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:
     return built
 
 
-def kept(name: str, compiler: tuple[str, ...], flags: str = "") -> Path:
+def built_parts(name: str, compiler: tuple[str, ...], flags: str = "") -> Path:
     """Return what :func:`build` does, built again only if a source, a header, the flags, Python or the compiler changed."""
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in ENDINGS]
     assert len(files) > 50
@@ -63,7 +63,7 @@ def kept(name: str, compiler: tuple[str, ...], flags: str = "") -> Path:
     packages = subprocess.run(["dpkg-query", "--show", *HEADERS], capture_output=True, text=True, check=False).stdout
     texts = [*compiler, flags, version, packages, sys.version, sysconfig.get_path("include")]
     return (
-        made_once.kept(
+        made_once.folder_kept_by_content(
             name, [*texts, *files, *scripts, ROOT / "setup.py"], lambda folder: build(folder, compiler, flags)
         )
         / BUILT

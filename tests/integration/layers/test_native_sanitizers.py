@@ -98,7 +98,7 @@ def sanitized_platform(platform: Platform, layer: Path, logs: Path) -> Platform:
 @pytest.fixture(scope="session")
 def sanitized() -> Path:
     """The native parts with both sanitizers in them."""
-    return native_builds.kept("sanitized", COMPILER)
+    return native_builds.built_parts("sanitized", COMPILER)
 
 
 @pytest.fixture(scope="session")

@@ -11,4 +11,4 @@ WARNINGS = (
 
 
 def test_no_warning() -> None:
-    native_builds.kept("without-warnings", ("gcc",), f"{WARNINGS} -Werror")
+    native_builds.built_parts("without-warnings", ("gcc",), f"{WARNINGS} -Werror")

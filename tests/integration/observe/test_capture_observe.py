@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -103,6 +104,53 @@ def test_the_machine_code_of_a_device(app: str, tmp_path: Path) -> None:
             assert kernel.source_map is not None
             assert {line.place.path for line in each.lines} <= {path for path, _ in kernel.source_map.lines}
         assert len(kernel.behaviours) == (name != "idle")
+
+
+@pytest.mark.parametrize("device", ["h100", ""])
+def test_counts_without_machine_code_are_said_shown_and_judged(device: str, app: str, tmp_path: Path) -> None:
+    options = ("--observe", *(("--device", device) if device else ()))
+    done = captured(tmp_path, app, "launches", options=options)
+    why = "for h100: the toolchain" if device else "as no --device was named: --device D compiles for one"
+    assert f"kernlens: no machine code was compiled {why}" in done.err
+    assert done.err.endswith(f"Next: kernlens annotate {done.recording} --top 10 --sort moved\n")
+    (build,) = builds(done)
+    counted = {name: launches[0] for name, launches in behaviours(build).items()}
+
+    def run(*words: str) -> tuple[int, str]:
+        command = [*MAIN, *words]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        check_printed(list(words), ended.stdout)
+        assert not ended.stderr
+        return ended.returncode, ended.stdout
+
+    status, document = run("annotate", "x.klens", "--top", "10", "--sort", "moved", "--json")
+    kernels = {each["name"]: each for program in json.loads(document)["programs"] for each in program["kernels"]}
+    assert (status, list(kernels)) == (0, ["transpose", "add"])  # by what they move
+    for name, kernel in kernels.items():
+        (line,) = kernel["observed_lines"]
+        (moved,) = (each for each in counted[name].lines if each.units)
+        assert (line["line"], line["units"]) == (moved.place.line, moved.units * counted[name].launches)
+        assert "in[" in line["source"]
+    for words in (("--top", "3"), ()):
+        status, text = run("annotate", "x.klens", *words)
+        assert (status, "scattered access" in text, "out[x * 64" in text) == (0, True, True)
+    status, verdict = run("check", "x.klens", "--max-units-per-request", "4", "--no-faults", "--json")
+    states = {(each["kernel"], each["metric"]): each["state"] for each in json.loads(verdict)["findings"]}
+    assert status == 1
+    assert [key for key, state in states.items() if state == "failed"] == [("transpose", "units_per_request")]
+    # Of code that is not there nothing is known.
+    assert run("check", "x.klens", "--max-instructions", "100", "--max-code-size", "100")[0] == 2
+    command = [*MAIN, "diff", "x.klens", "x.klens"]
+    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert "has what kernels did on data, but no machine code" in refused.stderr
+
+
+def test_what_cannot_be_observed_leaves_nothing_behind(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "launches", options=("--observe", "--device", "dg2,h100"))
+    assert (done.status, "there is no device 'dg2,h100'" in done.err) == (2, True)
+    assert not list(tmp_path.glob("*.capture"))
+    missing = captured(tmp_path, app, "launches", options=("--observe", "--toolchain", "absent"))
+    assert "there is no toolchain 'absent'" in missing.err
 
 
 def test_a_program_that_was_linked(app: str, tmp_path: Path) -> None:

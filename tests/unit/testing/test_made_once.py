@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import kept, once
+from tests.made_once import folder_kept_by_content, once
 
 
 def test_it_is_made_again_when_an_input_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_it_is_made_again_when_an_input_changes(tmp_path: Path, monkeypatch: pyt
 
     for text, flags, count in (("a", "-O1", 1), ("a", "-O1", 1), ("b", "-O1", 2), ("b", "-O2", 3), ("a", "-O1", 3)):
         source.write_text(text)
-        assert (kept("thing", [flags, source], fill) / "product").read_text() == text
+        assert (folder_kept_by_content("thing", [flags, source], fill) / "product").read_text() == text
         assert len(fills) == count
     assert len(list((tmp_path / "cache/made").iterdir())) == 3
 
@@ -36,7 +36,7 @@ def test_a_failure_is_not_kept(
 
     for _ in range(2):
         with pytest.raises(ValueError, match="a warning"):
-            kept("thing", ["x"], fail)
+            folder_kept_by_content("thing", ["x"], fail)
         with pytest.raises(ValueError, match="a warning"):
             once(tmp_path_factory, "failing-thing", fail)
     assert list((tmp_path / "cache/made").iterdir()) == []

@@ -75,7 +75,7 @@ def test_what_kernlens_did_not_do_is_not_the_builds_fault() -> None:
 def test_the_exit_status_is_the_applications(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(done: Capture, application: str) -> None:
+    def fail(done: Capture, application: str, *, is_observed: bool) -> None:
         raise FormatError("this is not an ELF file", format="elf")
 
     done = Capture(Path("x.klens"), 0, (), 1, 0, 0, ())

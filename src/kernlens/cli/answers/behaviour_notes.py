@@ -8,20 +8,28 @@ from typing import Any
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.cli.answers.behaviour_document import line_document
+from kernlens.cli.answers.behaviour_text import cause_sentences
 from kernlens.model.behaviour import ObservedLine
-from kernlens.model.figures import EXCESS, RUNS
+from kernlens.model.figures import EXCESS, MOVED, RUNS
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.behaviour_words import fault_sentence, line_sentences, observed_sentences
-from kernlens.report.describe import plural, short_names
+from kernlens.report.describe import kernel_heading, plural, short_names
 from kernlens.report.listing import heading
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
+from kernlens.verbs.programs import Selection
 
 #: The columns that CSV gets besides: those of the instruction's line.
 CSV_COLUMNS = ("runs", "lanes", "requests", "units", "ideal_units", "local_requests", "waves", "ideal_waves")
-#: Faults that are named one by one.
-_NAMED = 4
+#: The order of a kernel's lines in their source.
+BY_LINE = "line"
+#: Faults that are named one by one, and lines of causes.
+_NAMED, _MOST_CAUSES = 4, 24
+#: What no line does, where none is to be shown.
+_NOTHING = {MOVED: "accesses memory", EXCESS: "moves more than it must", RUNS: "ran"}
+#: So many lanes of a request that change one address are too many.
+_CONTENDED = 2
 _WIDTH = 9
 
 
@@ -92,18 +100,21 @@ def _above(observed: ObservedCode) -> list[str]:
 
 
 def observed_table(program: Program, kernel: Kernel, count: int, order: str, width: int | None = None) -> list[str]:
-    """Return a table of the ``count`` lines that move most, or run most."""
+    """Return a table of the ``count`` lines that move most, or run most, and the causes of waste below it."""
     observed = observed_code(kernel)
-    above = heading(program, kernel)[:-1]
+    above = heading(program, kernel)[:-1] if kernel.code_size else _without_code(program, kernel)
     if observed is None:
         return [*above, "  not observed: kernlens observe -o FILE.klens saves what a kernel does on data", ""]
     above += [*_above(observed), ""]
     if not observed.lines:
         return above
-    ordered = _ordered(observed, order)
+    ordered, texts = _ordered(observed, order), _texts(program, observed)
+    if not ordered:
+        return [*above, f"  no line {_NOTHING[order]}", *_causes(observed, texts), ""]
     shown, others = ordered[:count], ordered[count:]
-    texts, names = source_texts(program), short_names({path for path, _ in shown})
-    total = sum(_moved(observed, observed.lines[key]) for key in ordered)
+    others += [key for key in observed.lines if key not in set(ordered)]
+    names = short_names({path for path, _ in shown})
+    total = sum(_moved(observed, line) for line in observed.lines.values())
     rows: list[list[Cell]] = []
     for path, line in shown:
         counts = observed.lines[path, line]
@@ -120,35 +131,83 @@ def observed_table(program: Program, kernel: Kernel, count: int, order: str, wid
     headings = ("line", "moved bytes", "%", *(each.replace("_", " ") for each in CSV_COLUMNS), "source")
     filled = [number for number, _ in enumerate(headings) if any(row[number] is not None for row in rows)]
     lines = table([headings[each] for each in filled], [[row[each] for each in filled] for row in rows], width=width)
-    told = [f"  {names[key[0]]}:{key[1]}: {words}" for key in shown for words in line_sentences(observed, key)]
-    return [*above, *lines, *(["", *told] if told else []), ""]
+    return [*above, *lines, *_causes(observed, texts), ""]
+
+
+def _without_code(program: Program, kernel: Kernel) -> list[str]:
+    words = f"  {kernel.line_table_reason}: these are counts of its source lines alone"
+    return [style(kernel_heading(program, kernel), bold=True), words]
+
+
+def _texts(program: Program, observed: ObservedCode) -> dict[str, list[str]]:
+    """Return the lines of source files, by the paths of the line table and those of the launches."""
+    texts = source_texts(program)
+    return texts | {path: texts[own] for path, own in observed.paths.items() if own in texts}
+
+
+def _causes(observed: ObservedCode, texts: Mapping[str, list[str]]) -> list[str]:
+    """Return the causes as ``observe`` prints them, those of all launches, each once."""
+    told = dict.fromkeys(pair for each in observed.launches for pair in cause_sentences(each, texts))
+    lines = [f"  {line}" for sentence, action in told for line in (sentence, f"  {action}")]
+    more = len(lines) - _MOST_CAUSES
+    return [
+        *(["", style("Causes, by what they waste", bold=True)] if lines else []),
+        *lines[:_MOST_CAUSES],
+        *([f"  and {plural(more // 2, 'more cause')} (--json has all)"] if more > 0 else []),
+    ]
 
 
 def _moved(observed: ObservedCode, line: ObservedLine) -> int:
     return line.units * observed.unit
 
 
+def _cost(line: ObservedLine, order: str) -> tuple[int, int, int]:
+    """Return what a line costs in an order: of global memory first, then of local memory, then lanes that wait for others."""
+    waves = line.wavefronts or 0
+    if order == RUNS:
+        return line.sub_group_runs, line.runs, 0
+    if order == EXCESS:
+        waits = line.atomics * (line.contention - 1) if line.contention >= _CONTENDED else 0
+        return line.units - line.least, waves - (line.least_wavefronts or 0), waits
+    return line.units, waves, 0
+
+
 def _ordered(observed: ObservedCode, order: str) -> list[Line]:
-    """Return the lines in an order, those first that move or run most."""
+    """Return the lines in an order, those first that move or run most, without those that cost none of it."""
+    if order == BY_LINE:
+        return sorted(observed.lines)
+    costs = {key: _cost(line, order) for key, line in observed.lines.items()}
+    costly = sorted(key for key, cost in costs.items() if max(cost) > 0)
+    return sorted(costly, key=costs.__getitem__, reverse=True)
 
-    def key(line: Line) -> tuple[int, int, Line]:
-        counts = observed.lines[line]
-        waves, units = counts.wavefronts or 0, counts.units
-        if order == RUNS:
-            return (-counts.sub_group_runs, -counts.runs, line)
-        if order == EXCESS:
-            return (counts.least - units, (counts.least_wavefronts or 0) - waves, line)
-        return (-units, -waves, line)
 
-    return sorted(observed.lines, key=key)
+def by_total(selection: Selection, order: str, *, is_together: bool = True) -> Selection:
+    """Return the kernels in an order of lines, by what their lines cost together: the largest first, those that nobody observed
+    last. ``is_together``: the kernels of a program stay together."""
+
+    def total(kernel: Kernel) -> tuple[int, ...]:
+        observed = observed_code(kernel)
+        if observed is None:
+            return (0,)
+        costs = [_cost(line, order) for line in observed.lines.values()]
+        return (1, *map(sum, zip(*costs, strict=True)))
+
+    totals = {id(kernel): total(kernel) for _, kernels in selection for kernel in kernels}
+    ordered = [
+        (program, sorted(kernels, key=lambda each: totals[id(each)], reverse=True)) for program, kernels in selection
+    ]
+    if not is_together:
+        ordered = [(program, [kernel]) for program, kernels in ordered for kernel in kernels]
+    return sorted(ordered, key=lambda both: totals[id(both[1][0])], reverse=True)
 
 
 def top_document(program: Program, kernel: Kernel, count: int, order: str) -> dict[str, Any]:
     """Return the keys of a kernel in the document of ``--top --sort moved``: what the counts are, the faults, and the lines,
     each with a sentence on every access that moves more than it must."""
-    observed, texts = observed_code(kernel), source_texts(program)
+    observed = observed_code(kernel)
     if observed is None:
         return {"observed": None, "observed_lines": None}
+    texts = _texts(program, observed)
     lines = [
         {
             **line_document(observed.lines[key]),

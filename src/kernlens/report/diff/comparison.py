@@ -180,15 +180,15 @@ def behaviour_lines(change: BehaviourChange | None) -> Iterator[str]:
     if len(told) > _MOST_OBSERVED:
         yield f"    and {plural(len(told) - _MOST_OBSERVED, 'more line')} (--json has all)"
     if not told:
-        yield "    no line moves another number of units a request, or runs more or less often"
+        yield "    no line moves another number of units a request on average, or runs more or less often"
 
 
 def _otherwise(line: ObservedLineChange) -> str:
     """Return what a line does otherwise, in words."""
     words = []
     for (old, new), verb, things in (
-        (line.units, "moves", "units a request"),
-        (line.waves, "takes", "wavefronts a request"),
+        (line.units, "moves", "units a request on average"),
+        (line.waves, "takes", "wavefronts a request on average"),
         (line.runs, "runs", "times"),
     ):
         if old != new and new is not None:

@@ -123,9 +123,8 @@ def capture(
     read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
     simulated device the application may write no file of more than 1 GiB. With ``observe`` the application runs on Oclgrind,
     an interpreter, in ``toolchain``: the recording has what each kernel did, as far as that ran within ``seconds``, counted
-    for ``device`` and beside the code that is compiled for it. ``on_start`` is called when nothing keeps the
-    application from being started, ``on_progress`` with the number of builds that are in the recording, and that of all, once
-    it has ended.
+    for ``device`` and beside the code that is compiled for it. ``on_start`` is called when nothing keeps the application from
+    being started, ``on_progress`` with the number of builds that are in the recording, and of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -144,11 +143,12 @@ def capture(
     path = Path(recording or f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        with observed(observing, application.environment, spool, unconfined=unconfined) as code:
+        started = observed(observing, application.environment, spool, unconfined=unconfined)
+        with _goes_unless_entered(spool), started as code:
             _turn_on(application, layer, spool, chosen, changes)
             application.environment.update({} if simulated is None else {ZEROS: "1"})
             watch = LoaderWatch(chosen if chosen.root is not None else None)
-            ended = _run(application, simulated is not None, watch, spool, on_start)
+            ended = _run(application, simulated is not None, watch, on_start)
         with _stays(spool):
             return _finish(spool, writer, ended, asked, plan, watch, code, on_progress=on_progress)
 
@@ -270,10 +270,9 @@ def _run(
     application: Application,
     is_simulated: bool,
     watch: LoaderWatch,
-    spool: Spool,
     on_start: Callable[[], None] | None,
 ) -> Ended:
-    """Run the application to its end. The folder stays if that fails, unless nothing was recorded."""
+    """Run the application to its end."""
     from kernlens.verbs.capture.running import run
 
     if on_start is not None:
@@ -284,8 +283,14 @@ def _run(
             limit_file_size(FILE_SIZE_LIMIT)
         restore_signals()
 
+    return run(application, prepare_child, watch.look)
+
+
+@contextlib.contextmanager
+def _goes_unless_entered(spool: Spool) -> Iterator[None]:
+    """Let the folder stay if the application cannot be started or run to its end, unless nothing was recorded."""
     try:
-        return run(application, prepare_child, watch.look)
+        yield
     except BaseException:
         if not spool.was_entered:
             spool.remove()

@@ -102,7 +102,8 @@ class ObservedLaunches:
             except (KernlensError, ValueError) as error:
                 self.missing.append(f"what {kernel} did: {error}")
                 continue
-            by_sizes.setdefault((observed.global_size, observed.local_size), []).append(self._checked(observed))
+            checked = self._checked(replace(observed, source=path))
+            by_sizes.setdefault((observed.global_size, observed.local_size), []).append(checked)
         told = [self._of_sizes(each, counter) for each in by_sizes.values()]
         return [*told, *self._uncounted(kernel, list(by_sizes), counter, reason)]
 

@@ -31,6 +31,7 @@ class ObservedPrograms:
         #: The builds that were not compiled for the device, by the reason, and kernels of which nothing is counted.
         self._not_compiled: dict[str, list[str]] = defaultdict(list)
         self._not_counted: dict[str, list[str]] = defaultdict(list)
+        self._is_uncompiled = False
         self.faults: list[tuple[str, Fault]] = []
 
     def note(self, events: Iterable[BuildEvent], counters: Iterable[Counter], read: ReadKernels) -> None:
@@ -57,6 +58,7 @@ class ObservedPrograms:
         behaviours = self._launches.behaviours(event, {**dict.fromkeys(kernels), **counters}, counters, path)
         self._tell(behaviours)
         if compiled is None:
+            self._is_uncompiled |= self._code.device is None and bool(behaviours)
             return build.with_parts(behaviours=behaviours), None
         return build, replace(compiled, name=build.name).with_parts(behaviours=behaviours)
 
@@ -69,6 +71,14 @@ class ObservedPrograms:
 
     def sentences(self) -> Iterator[str]:
         """Yield sentences for a person."""
+        if self._is_uncompiled:
+            device = self._observing.device
+            why = (
+                f"for {device}: {self._code.reason}"
+                if device
+                else "as no --device was named: --device D compiles for one"
+            )
+            yield f"no machine code was compiled {why}; the counts stand at source lines alone"
         for reason, names in self._not_compiled.items():
             verb = "was" if len(names) == 1 else "were"
             yield f"{listed(names)} {verb} not compiled for {self._observing.device}: {reason}"

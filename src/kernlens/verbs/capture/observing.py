@@ -24,7 +24,7 @@ from kernlens.toolchain.loaders.vendor_file import behind_layer
 from kernlens.toolchain.oclgrind import machine_words, oclgrind, plugin
 from kernlens.toolchain.sources.includes import include_folders, with_lines
 from kernlens.toolchain.sources.source_reading import is_wide
-from kernlens.toolchain.toolchains import DEFAULT
+from kernlens.toolchain.toolchains import DEFAULT, find_toolchains
 from kernlens.verbs.capture.spool import BuildEvent, Spool, read_build
 from kernlens.verbs.capture.spooled import read_entries
 from kernlens.verbs.compile import build, compiled_kernels, plan, targets_of
@@ -73,10 +73,24 @@ class DeviceCode:
     options that the application gave."""
 
     def __init__(self, device: str | None, spool: Spool, *, unconfined: bool = False) -> None:
-        self.device = device if device is not None and _is_compiled_for(device) else None
+        #: Why nothing is compiled; empty if it is.
+        self.reason = ""
+        self._toolchain = DEFAULT
+        self.device = device if device is not None and self._is_compiled_for(device) else None
         self._spool, self._unconfined = spool, unconfined
         self._known: dict[tuple[str, str], Build] = {}
         self._lock = threading.Lock()
+
+    def _is_compiled_for(self, device: str) -> bool:
+        """Look for a toolchain that compiles for the device, the default one first; else keep why the default one does not."""
+        for name in (DEFAULT, *(each.name for each in find_toolchains())):
+            try:
+                if targets_of([device], [name])[0]:
+                    self._toolchain = name
+                    return True
+            except KernlensError as error:
+                self.reason = self.reason or str(error)
+        return False
 
     def build_of(self, event: BuildEvent) -> Build | None:
         """Return the build for the device, which may have failed; None without a device, and for what came not from source or
@@ -99,7 +113,7 @@ class DeviceCode:
             words = event.own_options
             shown = [str(folder), os.getcwd(), *include_folders(words)]
             shown = [each for each in shown if os.path.isdir(each) and not is_wide(each)]
-            jobs = plan([path], [device], [DEFAULT], options=with_lines(words)).jobs
+            jobs = plan([path], [device], [self._toolchain], options=with_lines(words)).jobs
             with (
                 foreign_text(shown, unconfined=self._unconfined),
                 contextlib.closing(build(jobs, cache=open_cache())) as all_,
@@ -114,14 +128,6 @@ class DeviceCode:
         if compiled is None or not compiled.ok:
             return None
         return next((each.resources.simd for each in compiled_kernels(compiled) if each.name == kernel), None)
-
-
-def _is_compiled_for(device: str) -> bool:
-    try:
-        return bool(targets_of([device], [DEFAULT])[0])
-    except KernlensError as error:
-        log.debug("verbs", "what is observed is not compiled: %s", error)
-        return False
 
 
 class WidthServer:
