@@ -1,5 +1,5 @@
-/* Binaries of drivers that may end the process that asks for them: a second build is asked, in a process of its own. It has the same
- * environment, so that PoCL finds in its cache what the application's build left there. */
+/* Binaries of drivers that may end the process that asks for them: a second build is asked, in a process of its own. It has a cache
+ * of its own: a program out of PoCL's cache has no source lines. */
 #define _GNU_SOURCE
 #include "base/files.h"
 #include "base/owned.h"
@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static const struct stage_form NO_STAGE = {.compiler = &unknown_compiler};
 
 void elsewhere_input(struct elsewhere *elsewhere, cl_program program, cl_device_id device)
 {
@@ -76,7 +74,8 @@ char *binary_elsewhere(const struct elsewhere *elsewhere, cl_program program, cl
         *reason = strdup("it is linked for several devices");
         return NULL;
     }
-    struct second_build *build = second_build_start(device, &NO_STAGE, false);
+    const struct stage_form no_stage = {.compiler = compiler_of(device)};
+    struct second_build *build = second_build_start(device, &no_stage, false);
     if (build == NULL) {
         *reason = strdup("the second build cannot be started");
         return NULL;

@@ -114,7 +114,7 @@ static const char *start(struct second_build *build, cl_device_id device, const 
     if (build->socket < 0 || far_end < 0 || build->job < 0)
         return strerror(errno);
     RELEASED_BY(environment_free) struct environment settings = {0};
-    if (form->stage != NULL)
+    if (form->stage != NULL || form->compiler->kernels_on_query)
         form->compiler->set_dumps(&settings, form, build->folder);
     FREED char **environment = environment_list(&settings);
     int error = environment != NULL ? start_program(build, &target, environment, far_end) : ENOMEM;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -10,9 +11,10 @@ import anyio
 def children(process: int) -> list[int]:
     """All processes below one."""
     result: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            result += [child, *children(child)]
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended since it was listed
+        for task in Path(f"/proc/{process}/task").glob("*/children"):
+            for child in map(int, task.read_text().split()):
+                result += [child, *children(child)]
     return result
 
 
