@@ -145,7 +145,8 @@ def oclgrind(name: str = "") -> Oclgrind:
             return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
     if name and name != SYSTEM:
         raise UnsupportedError(
-            f"the toolchain {name} has no Oclgrind 21.10; without --toolchain the first that has it runs"
+            f"the toolchain {name} has no Oclgrind 21.10: leave --toolchain out for the first that has it, or get one with"
+            " kernlens toolchain add oclgrind"
         )
     raise UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
