@@ -89,6 +89,12 @@ class PoclBinary(NamedTuple):
     kernels: tuple[PoclKernel, ...]
 
 
+def build_hash(binary: bytes) -> bytes | None:
+    """Return the hash of source, options and device in a binary of PoCL's, which all its binaries of one build have; None if
+    the bytes are something else."""
+    return _HEADER.unpack_from(binary)[-1] if binary.startswith(MAGIC) and len(binary) >= _HEADER.size else None
+
+
 def read_poclbin(data: memoryview, allowance: Allowance | None = None) -> PoclBinary:
     """Read a program binary of PoCL. Raises FormatError for a damaged one, and for a version of the format before 9."""
     allowance = allowance or Allowance(len(data))

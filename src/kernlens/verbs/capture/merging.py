@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
+from kernlens.formats.poclbin import build_hash
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
@@ -133,7 +134,7 @@ class Merging:
         self._unended: list[str] = []
         self._calls: list[dict[str, object]] = []
         self._changed_options = 0
-        #: The SHA-256 of the binaries whose sources are recorded.
+        #: Of the binaries whose sources are recorded the SHA-256, or what PoCL's binaries of one build have in common.
         self._own_binaries: set[bytes] = set()
         files = self._read("how often kernels were launched", spool.files("counters"), read_counters)
         self._counters = list(chain.from_iterable(files))
@@ -246,7 +247,9 @@ class Merging:
             self._unended.append(name)
         self._changed_options += event.got_more_options
         has_text = event.source is not None or event.spirv or event.static_inputs or self._stood_in.used(event.program)
-        binaries = {sha256(device.binary).digest() for device in event.devices if device.binary}
+        binaries = {
+            build_hash(device.binary) or sha256(device.binary).digest() for device in event.devices if device.binary
+        }
         if event.operation in ("build", "module") and not has_text:
             self._captured.from_binary += 1
             self._captured.own_binaries += bool(binaries) and binaries <= self._own_binaries
