@@ -22,6 +22,7 @@ from kernlens.model.behaviour import (
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
+    ObservedRequest,
 )
 from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
@@ -150,7 +151,9 @@ class _Encoder:
 
     def _access(self, access: ObservedAccess) -> list[Any]:
         own = {each.name: getattr(access, each.name) for each in fields(ObservedAccess)}
-        return [*{**own, "place": self._place(access.place), "calls": list(map(self._place, access.calls))}.values()]
+        example = None if access.example is None else astuple(access.example)
+        own |= {"place": self._place(access.place), "calls": list(map(self._place, access.calls)), "example": example}
+        return [*own.values()]
 
 
 class _Decoder:
@@ -184,7 +187,7 @@ class _Decoder:
             **{name: _count(self._row.get(name)) for name in _NUMBERS},
             is_out_of_time=_typed(self._row.get("is_out_of_time"), bool),
             pieces=tuple(self._piece(_sized(each, 5)) for each in self._list("pieces")),
-            accesses=tuple(self._access(_sized(each, len(fields(ObservedAccess)))) for each in self._list("accesses")),
+            accesses=tuple(self._access(_typed(each, list)) for each in self._list("accesses")),
             branches=tuple(self._branch(_typed(each, list)) for each in self._list("branches")),
             loops=tuple(self._loop(_sized(each, 6)) for each in self._list("loops")),
             barriers=tuple(
@@ -204,7 +207,9 @@ class _Decoder:
         return self._own_place(place), _count(instructions), _count(runs), _count(sub_groups), _typed(is_whole, bool)
 
     def _access(self, row: list[Any]) -> ObservedAccess:
-        place, calls, kind, space, *numbers = row
+        if len(row) == len(fields(ObservedAccess)) - 1:
+            row = [*row, None]  # an earlier kernlens kept no example
+        place, calls, kind, space, *numbers = _sized(row, len(fields(ObservedAccess)))
         (
             width,
             requests,
@@ -220,6 +225,7 @@ class _Decoder:
             patterns,
             stride,
             rest,
+            example,
         ) = numbers
         if kind not in KINDS or space not in SPACES:
             _fail("an access is of no kind or space")
@@ -243,6 +249,7 @@ class _Decoder:
             patterns=_counts(patterns, len(PATTERNS)),  # type: ignore[arg-type]
             stride=None if first is None else (_whole(first), _whole(last)),
             ungrouped=_count(rest),
+            example=None if example is None else _request(_sized(example, 4)),
         )
 
     def _branch(self, row: list[Any]) -> ObservedBranch:
@@ -268,6 +275,17 @@ class _Decoder:
             _count(count),
             _typed(is_lockstep, bool),
         )
+
+
+def _request(row: list[Any]) -> ObservedRequest:
+    begin, size, lanes, argument = row
+    request = ObservedRequest(
+        *(_count(begin), _count(size), tuple(_counts(each, 2) for each in _typed(lanes, list))),  # type: ignore[arg-type]
+        argument=None if argument is None else _text(argument),
+    )
+    if not request.is_bounded:
+        _fail("a request is of no sub-group")
+    return request
 
 
 def _machine(row: list[Any]) -> ObservedMachine:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.observed_causes import observed_causes
-from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine
+from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine, ObservedRequest
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -110,6 +110,16 @@ def _access(access: ObservedAccess) -> dict[str, Any]:
         "contention": access.contention,
         "pattern": access.pattern,
         "ungrouped": access.ungrouped,
+        "example": None if access.example is None else _request(access.example),
+    }
+
+
+def _request(request: ObservedRequest) -> dict[str, Any]:
+    return {
+        "argument": request.argument,
+        "offset": request.begin,
+        "bytes": request.bytes,
+        "lanes": [list(lane) for lane in request.lanes],
     }
 
 
