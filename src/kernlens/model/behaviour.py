@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import ClassVar
 
 from kernlens.dataclass import dataclass, field, replace
@@ -228,6 +230,17 @@ class Behaviour(Tabular):
     def without_counts(self, reason: str) -> Behaviour:
         """Return the launch without what was counted, and why."""
         return replace(self, pieces=(), accesses=(), branches=(), loops=(), barriers=(), reason=reason)
+
+    @property
+    def times(self) -> Fraction:
+        """How often the counts are to be taken for all launches: the counts may already be the sums of several of them."""
+        own = prod(-(-size // group) for size, group in zip(self.global_size, self.local_size, strict=True) if group)
+        return Fraction(self.launches * own, self.groups) if self.groups and own else Fraction(self.launches)
+
+    @property
+    def sub_groups(self) -> int:
+        """The sub-groups of the work-groups that ran."""
+        return self.groups_done * -(-prod(self.local_size) // self.machine.width)
 
     @property
     def is_counted(self) -> bool:
