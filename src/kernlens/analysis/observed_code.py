@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.behaviour import Behaviour, ObservedLine, ObservedMachine
 from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import end_alike, is_nameless
 
@@ -37,6 +39,12 @@ class ObservedCode:
     def machine(self) -> ObservedMachine:
         """The machine that was counted for."""
         return self.launches[0].machine
+
+    @property
+    def source(self) -> str:
+        """The line table's name of the source of most of its lines, "" if nothing was counted."""
+        own = self.launches[0].source if self.launches else ""
+        return self.paths.get(own, own)
 
     @property
     def unit(self) -> int:
@@ -84,6 +92,12 @@ def observed_code(kernel: Kernel) -> ObservedCode | None:
         _lines(launches, paths),
         paths,
     )
+
+
+def observed_texts(program: Program, observed: ObservedCode) -> dict[str, list[str]]:
+    """Return the lines of source files, by the paths of the line table and those of the launches."""
+    texts = source_texts(program)
+    return texts | {path: texts[own] for path, own in observed.paths.items() if own in texts}
 
 
 def _paths(kernel: Kernel, launches: Iterable[Behaviour]) -> dict[str, str]:

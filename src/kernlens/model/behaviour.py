@@ -233,7 +233,7 @@ class Behaviour(Tabular):
 
     @property
     def times(self) -> Fraction:
-        """How often the counts are to be taken for all launches: the counts may already be the sums of several of them."""
+        """The factor of the counts for all launches: the counts may already be the sums of several of them."""
         own = prod(-(-size // group) for size, group in zip(self.global_size, self.local_size, strict=True) if group)
         return Fraction(self.launches * own, self.groups) if self.groups and own else Fraction(self.launches)
 

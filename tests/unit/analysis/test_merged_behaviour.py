@@ -68,6 +68,6 @@ def test_the_counts_of_merged_launches_are_taken_once() -> None:
     """They are sums: of three launches that ran, two of which were counted, they are taken one and a half times."""
     once = replace(behaviour(), groups_done=1)
     both = merged([once, once])
-    assert (once.times, both.times, replace(both, launches=3).times) == (1, 1, Fraction(3, 2))
+    assert (once.times, both.times, replace(both, launches=3).times) == (Fraction(1), Fraction(1), Fraction(3, 2))
     assert replace(once, launches=4).times == 4
     assert (once.sub_groups, both.sub_groups) == (2, 4)
