@@ -101,6 +101,9 @@ def _code(
     sampled: SampledKernels | None,
     missing: dict[str, str],
 ) -> dict[str, Any] | None:
+    if kernel.behaviours and not kernel.code_size:
+        missing["code"] = f"{kernel.line_table_reason}; what it did on data stands at its source lines"
+        return None
     try:
         if len(kernel.instructions) > MOST_INSTRUCTIONS:
             count = f"{len(kernel.instructions):,} instructions"
