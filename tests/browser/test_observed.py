@@ -75,7 +75,7 @@ def test_requests_are_drawn_on_units_and_banks(open_report: Open) -> None:
     title = units.locator("title").first.text_content()
     assert title == "Bytes 0 to 63: lane 0"
     assert [bank.locator(".used").count() for bank in banks.locator("g").all()] == [8, 0, 0, 0, 0, 0, 0, 0, 8, *[0] * 7]
-    assert STRIDED["words"].replace("`", "") in viewer.text("aside")
+    assert str(STRIDED["words"]).replace("`", "") in viewer.text("aside")
     assert viewer.axe() == []
 
 

@@ -133,6 +133,7 @@ export class App implements Page {
   private async begin(entry: Entry, { line }: StartLine, how: How = "push"): Promise<void> {
     await this.open(entry, how);
     this.go({ line, offset: null }, "replace");
+    this.colour(this.kernel?.code.count === 0 ? "moved" : this.state.colour);
     this.pinning.restorePin();
   }
 
@@ -312,7 +313,6 @@ export class App implements Page {
   }
 
   // --- colours, search, sheets
-
   get links(): Links {
     return this.pinning.links;
   }

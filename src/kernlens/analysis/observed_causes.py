@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kernlens.analysis.observed_code import ObservedCode
+from kernlens.analysis.observed_code import ObservedCode, observed_code, observed_texts
 from kernlens.dataclass import dataclass, replace
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedBranch
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 
 #: An access is told of from so many times its ideal on.
@@ -44,6 +46,12 @@ class Cause:
     share: float | None
     resource: str | None
     wasted: float
+
+
+def causes_of_kernel(program: Program, kernel: Kernel) -> tuple[Cause, ...]:
+    """Return the causes of all launches of a kernel together; none if it was not observed."""
+    observed = observed_code(kernel)
+    return () if observed is None else causes_of_launches(observed, observed_texts(program, observed))
 
 
 def causes_of_launches(observed: ObservedCode, texts: Mapping[str, Sequence[str]]) -> tuple[Cause, ...]:

@@ -71,7 +71,7 @@ def command(asked: Asked) -> None:
         _check_sources(asked.paths)
     files = opened_files(
         asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots,
-        stages=asked.stages, is_cached=not asked.cache.no_cache, tell=tell,
+        stages=asked.stages, is_cached=not asked.cache.no_cache, with_counts=True, tell=tell,
     )  # fmt: skip
     check_any(files)
     selection = select(programs_in(files), asked.kernels, whole=whole_in(files))

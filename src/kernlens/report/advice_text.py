@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.observed_causes import Cause, causes_of_kernel
+from kernlens.analysis.observed_code import observed_code, observed_texts
 from kernlens.model.advice import SPILL, Advice, AdvisedKernel
 from kernlens.model.build import SOURCE_SUFFIX
+from kernlens.report.behaviour_words import COUNTED, cause_words
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.style import cut, style
 
@@ -18,20 +21,25 @@ _WIDEST = 100
 def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) -> Iterator[str]:
     """Yield the advice, kernel by kernel, how many kernels most rules could not judge, and a line that sums it up.
     ``is_tried``: other build options are compared behind it."""
+    observed = 0
     for each in kernels:
-        if not each.advice:
+        causes = causes_of_kernel(each.program, each.kernel)
+        observed += len(causes)
+        if not each.advice and not causes:
             continue
         yield style(kernel_heading(each.program, each.kernel), bold=True)
+        yield from _cause_lines(each, causes)
         texts = source_texts(each.program)
         for piece in each.advice:
             yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None)
         yield ""
-    for reason, count in Counter(each.kernel.advice_reason for each in kernels).items():
+    kernels_with_code = [each for each in kernels if each.kernel.code_size]
+    for reason, count in Counter(each.kernel.advice_reason for each in kernels_with_code).items():
         if reason is not None:
             yield style(
                 f"{plural(count, 'kernel')}: {reason}; kernlens annotate PATH --top 10 lists costly lines", fg="yellow"
             )
-    lacking = Counter(each.reason for each in kernels if each.reason and each.kernel.advice_reason is None)
+    lacking = Counter(each.reason for each in kernels_with_code if each.reason and each.kernel.advice_reason is None)
     for reason, count in lacking.items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     sources = dict.fromkeys(each.program.build.source for each in kernels if not each.kernel.behaviours)
@@ -40,13 +48,28 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
             f"rounds, addresses and bank conflicts depend on data: kernlens observe {own} counts them", dim=True
         )
     count = sum(len(each.advice) for each in kernels)
-    if not count and any(each.kernel.advice_reason is None for each in kernels):
+    if not count and any(each.kernel.advice_reason is None for each in kernels_with_code):
         next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
     elif count and not is_tried and any(piece.rule == SPILL for each in kernels for piece in each.advice):
         next_step = "; --try compares other options and sub-group sizes"
     else:
         next_step = ""
-    yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') + ' of' if count else 'no'} advice{next_step}"
+    wasting = f"{plural(observed, 'cause')} of waste on data, " if observed else ""
+    yield f"{plural(len(kernels), 'kernel')}: {wasting}{plural(count, 'piece') + ' of' if count else 'no'} advice{next_step}"
+
+
+def _cause_lines(each: AdvisedKernel, causes: Sequence[Cause]) -> Iterator[str]:
+    """Yield the causes of waste of a kernel that was observed, that which wastes most first."""
+    code = observed_code(each.kernel)
+    texts = observed_texts(each.program, code) if causes and code else {}
+    for cause in causes:
+        if cause.place is not None:
+            source = source_line(texts, cause.place.path, cause.place.line)
+            text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
+            place = f"{cause.place.path.rpartition('/')[2]}:{cause.place.line}"
+            yield f"  {style(place, fg='green')}{text}"
+        yield f"    {cause_words(cause)}; {cause.action}"
+        yield style(f"    {COUNTED}; docs/commands/observe.md#causes", dim=True)
 
 
 def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.advice.rules import advice_on
+from kernlens.analysis.start_here import by_work
 from kernlens.dataclass import dataclass, in_short, replace
 from kernlens.errors import NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
@@ -80,14 +81,19 @@ def advise(
     where no libiga64 knows the device, ToolError if none of the sources compiles.
     """
     words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
-    answers, _ = answers_at(paths, words[1], words[2], join_options(options), source_roots, stages=stages)
+    answers, _ = answers_at(
+        paths, words[1], words[2], join_options(options), source_roots, stages=stages, with_counts=True
+    )
     check_any(answers)
     return replace(advised(select(programs_in(answers), words[0], whole=whole_in(answers))), failed=failed_in(answers))
 
 
 def advised(selection: Selection) -> AdviceAnswer:
     """Return the advice on the kernels of a selection. Raises NotFoundError if it has none."""
-    places = [(program, kernel) for program, kernels in selection for kernel in kernels]
+    ordered = (
+        by_work(selection) if any(kernel.behaviours for _, kernels in selection for kernel in kernels) else selection
+    )
+    places = [(program, kernel) for program, kernels in ordered for kernel in kernels]
     entries = [(program, kernel) for program, kernel in places if kernel.name in program.entry_kernels]
     if not entries:
         raise NotFoundError("there is no kernel to advise on")
@@ -100,6 +106,9 @@ def _advised(places: Iterable[tuple[Program, Kernel]]) -> Iterator[AdvisedKernel
         reason = kernel.line_table_reason
         if reason is None and not program.sources:
             reason = "the source text was not found; --source-root names a folder to search"
+        if kernel.behaviours and not kernel.code_size:
+            yield AdvisedKernel(program, kernel, (), reason)
+            continue
         if kernel.advice_reason is not None:
             yield AdvisedKernel(program, kernel, (), kernel.advice_reason)
             continue

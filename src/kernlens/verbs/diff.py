@@ -216,7 +216,7 @@ def _two_sides(
 
         path, device, toolchain, words = map(of_side, (paths, devices, toolchains, options))
         differing = [f"{name} {of_side(values) or repr('')}" for name, values in named if len(values) > 1]
-        return Opening(path or "", device, toolchain, words or ""), " ".join([path or "", *differing])
+        return Opening(path or "", device, toolchain, words or "", with_counts=True), " ".join([path or "", *differing])
 
     return side(0), side(1)
 

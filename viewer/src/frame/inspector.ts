@@ -9,7 +9,7 @@ import type { Named } from "../machine/named";
 import { isScoreboard, parse } from "../machine/parse";
 import { adviceOfLine } from "./advice";
 import { registerZone } from "./registers";
-import { observedOfLine } from "./observed";
+import { observedOfLine, requestsOfLine } from "./observed";
 import { samplesOf } from "./samples";
 import { variablesOf } from "./variables";
 import { waitsOfLine, waitsOfRow } from "./waits";
@@ -85,6 +85,7 @@ export class Inspector {
       variablesOf(kernel, shown.row),
       this.samples(kernel, shown),
       this.waits(kernel, shown),
+      requestsOfLine(kernel, shown.key),
       observedOfLine(kernel, shown.key),
       this.trail(kernel, shown),
       isRow ? line : null,

@@ -1,5 +1,5 @@
 import type { Kernel } from "../document/kernel";
-import { h } from "../dom";
+import { h, plural } from "../dom";
 import { drawRequest } from "./request";
 
 /** What an interpreter counted of a line; null where nothing was observed. */
@@ -7,7 +7,13 @@ export function observedOfLine({ observed }: Kernel, key: number): HTMLElement |
   if (observed === null) return null;
   const words = observed.words.get(key) ?? ["This line did not run, or the interpreter's program has no code of it."];
   const sentences = observed.sentences.map((each) => h("p", { class: "dim" }, each));
-  const drawn = (observed.requests.get(key) ?? []).map(drawRequest);
-  const body = h("div", {}, ...words.map((each) => h("p", {}, each)), ...drawn, ...sentences, ...observed.faults.map((each) => h("p", {}, `Fault: ${each}`)));
+  const body = h("div", {}, ...words.map((each) => h("p", {}, each)), ...sentences, ...observed.faults.map((each) => h("p", {}, `Fault: ${each}`)));
   return h("div", { class: "w" }, h("span", { class: "lab" }, "On data"), body);
+}
+
+/** The costliest requests of a line's accesses; null where there are none. */
+export function requestsOfLine({ observed }: Kernel, key: number): HTMLElement | null {
+  const requests = observed?.requests.get(key) ?? [];
+  if (requests.length === 0) return null;
+  return h("div", { class: "w" }, h("span", { class: "lab" }, plural(requests.length, "Request").replace(/^\d+ /, "")), h("div", {}, ...requests.map(drawRequest)));
 }

@@ -16,7 +16,7 @@ export function drawRequest(request: Request): HTMLElement {
   const { drawing, words } = isBanked ? onBanks(request) : onUnits(request);
   drawing.setAttribute("role", "img");
   drawing.setAttribute("aria-label", words);
-  return h("div", { class: "request" }, h("p", {}, ...prose(request.words), `. ${words}`), drawing);
+  return h("div", { class: "request" }, drawing, h("p", {}, words, " ", ...prose(request.words), "."));
 }
 
 interface Drawn {

@@ -50,7 +50,8 @@ class KernelChange:
     otherwise: a macro, a declaration.
 
     Of two instruction sets ``figures`` are those that both sides state, and ``own_figures`` those that one side's binary
-    states alone, the other value being None: they are not compared. ``behaviour`` is what they did otherwise on data.
+    states alone, the other value being None: they are not compared. ``behaviour`` is what they did otherwise on data. Without
+    ``has_code`` a side was observed and never compiled: then that alone is compared.
     """
 
     pair: KernelPair
@@ -63,6 +64,7 @@ class KernelChange:
     sources: SourceLines = field(default=SourceLines((), ()), repr=False)
     own_figures: tuple[FigureChange, ...] = ()
     behaviour: BehaviourChange | None = None
+    has_code: bool = True
 
     def __repr__(self) -> str:
         words = [f"{change.figure.heading} {change.old} -> {change.new}" for change in self.figures[:3]]
@@ -72,7 +74,9 @@ class KernelChange:
 
     @property
     def differs(self) -> bool:
-        """True if anything differs."""
+        """True if anything differs, or what alone is to be compared cannot be."""
+        if not self.has_code:
+            return self.behaviour is not None and bool(self.behaviour.lines or self.behaviour.reason)
         return bool(self.figures) or not self.is_same_code
 
     def change_of(self, figure: Figure) -> FigureChange | None:
@@ -120,6 +124,10 @@ class Comparison:
 
     def kernel_change(self, pair: KernelPair) -> KernelChange:
         """Return the differences between the kernels of a pair."""
+        if any(kernel.behaviours and not kernel.code_size for kernel in (pair.old, pair.new)):
+            sources = self._source_lines(pair)
+            behaviour = behaviour_change(pair.old, pair.new, sources)
+            return KernelChange(pair, (), True, sources=sources, behaviour=behaviour, has_code=False)
         change = self._code_change(pair)
         if not change.differs or not (pair.old.behaviours or pair.new.behaviours):
             return change

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.cli.answers.behaviour_document import causes_document
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
@@ -26,6 +27,7 @@ def _kernel(each: AdvisedKernel) -> Document:
         **place_document(each.program),
         "instructions": len(offsets),
         "reason": each.reason,
+        **(causes_document(each.program, each.kernel) if each.kernel.behaviours else {}),
         "advice": [
             piece_document(piece)
             | {"source": source_line(texts, piece.path, piece.line) if piece.path is not None else None}

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_texts
-from kernlens.analysis.observed_causes import Cause, causes_of_launches, observed_causes
-from kernlens.analysis.observed_code import observed_code, observed_texts
+from kernlens.analysis.observed_causes import Cause, causes_of_kernel, observed_causes
 from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine, ObservedRequest
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
@@ -85,9 +84,7 @@ def cause_document(cause: Cause) -> dict[str, Any]:
 
 def causes_document(program: Program, kernel: Kernel) -> dict[str, Any]:
     """Return the key ``causes`` of a kernel that was observed: of all its launches together."""
-    observed = observed_code(kernel)
-    causes = causes_of_launches(observed, observed_texts(program, observed)) if observed else ()
-    return {"causes": list(map(cause_document, causes))}
+    return {"causes": list(map(cause_document, causes_of_kernel(program, kernel)))}
 
 
 def line_document(line: ObservedLine) -> dict[str, Any]:

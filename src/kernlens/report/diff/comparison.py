@@ -135,6 +135,9 @@ def kernel_lines(
         )
     yield from _own_figures(change)
     yield from behaviour_lines(change.behaviour)
+    if not change.has_code:
+        yield "  there is no machine code of both sides: what they did on data is all that is compared"
+        return
     if parting is not None:
         yield f"  {parting_words(parting)}"
     if change.is_same_code:

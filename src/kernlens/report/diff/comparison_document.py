@@ -72,7 +72,7 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         ],
         "old_figures": [_own(each.figure, each.old) for each in change.own_figures if each.old is not None],
         "new_figures": [_own(each.figure, each.new) for each in change.own_figures if each.new is not None],
-        "same_instructions": change.is_same_code,
+        "same_instructions": change.is_same_code if change.has_code else None,
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [_place(change, key) for key in change.edited],
     }

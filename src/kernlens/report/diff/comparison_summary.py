@@ -53,7 +53,8 @@ def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
     proof = equal_code_line(what.equal_code, is_all and is_built)
     if proof is not None:
         yield style(proof, fg="green")
-    yield from totals_lines(what.totals)
+    if not what.changes or any(change.has_code for change in what.changes):
+        yield from totals_lines(what.totals)
 
 
 def closing_lines(what: Summary, shown: int | None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap
+from kernlens.model.source_path import end_alike
 from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.advice_list import advice_list
 from kernlens.report.explore.code import code_document, compacted_of
@@ -45,7 +46,12 @@ def kernel_document(
     missing: dict[str, str] = {}
     source_map = _source_map(kernel, missing)
     table = source_map.table if source_map is not None else None
-    places = Places(names_of_table(table.directory, [file.path for file in table.files]) if table else {})
+    names = (
+        names_of_table(table.directory, [file.path for file in table.files])
+        if table
+        else _names(program, kernel, texts)
+    )
+    places = Places(names)
     code = _code(kernel, source_map, places, texts, sampled, missing)
     advice: list[dict[str, Any]] = []
     if is_redacted:
@@ -80,6 +86,15 @@ def kernel_document(
         **({} if observed is None else {"observed": observed}),
         "missing": missing,
     }
+
+
+def _names(program: Program, kernel: Kernel, texts: StageTexts) -> dict[str, str]:
+    """Return what the program calls the files that the stages of a kernel without a line table name: the only one that ends
+    alike."""
+    sources = [source.path for source in program.sources]
+    written = {place.path for text in texts.of_kernel(kernel.name) for place in text.places if place is not None}
+    alike = {path: [each for each in sources if end_alike(each, path)] for path in written.difference(sources)}
+    return {path: known[0] for path, known in alike.items() if len(known) == 1}
 
 
 def _source_map(kernel: Kernel, missing: dict[str, str]) -> SourceMap | None:

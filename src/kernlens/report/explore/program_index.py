@@ -88,7 +88,7 @@ class ProgramEntries:
         identity = self._identity(program, stages)
         kernels = [program.kernels[name] for name in names]
         own = [figure for figure in OF_FAMILIES if any(figure in _own(kernel) for kernel in kernels)]
-        early = [kernel if self._is_early(kernel) else None for kernel in kernels]
+        early = [kernel if self._is_early(kernel) and kernel.code_size else None for kernel in kernels]
         reasons = [_reason(kernel) for kernel in kernels]
         return {
             "id": identity,
@@ -233,7 +233,7 @@ class ProgramEntries:
         document = kernel_document(program, read, texts, self._own_roots, sampled, is_redacted=is_redacted)
         # What is decoded now is not decoded again for the search, nor for the index.
         self._words_of(identity, read)
-        if not self._is_early(kernel):
+        if not self._is_early(kernel) and kernel.code_size:
             columns = {figure.key: [_value(read, figure)] for figure in FIGURES if figure.needs_decoding}
             self._chunks.counted[chunk] = {key: value for key, (value,) in (columns | _counted_spills([read])).items()}
         if self._redaction is not None:

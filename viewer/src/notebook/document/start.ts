@@ -1,6 +1,4 @@
-import type { StartLine } from "../../document/schema";
-
 /** A notebook shows one kernel: it says nowhere to start. */
-export function startOf(): StartLine[] {
+export function startOf(): never[] {
   return [];
 }

@@ -2,3 +2,7 @@
 export function observedOfLine(): null {
   return null;
 }
+
+export function requestsOfLine(): null {
+  return null;
+}
