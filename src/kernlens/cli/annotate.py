@@ -246,7 +246,7 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
             from kernlens.cli.answers.behaviour_notes import BehaviourNotes
 
             observed = observed_code(kernel)
-            besides += [BehaviourNotes(program, observed)] if observed else []
+            besides += [BehaviourNotes(program, kernel, observed)] if observed else []
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 

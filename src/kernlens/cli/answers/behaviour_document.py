@@ -6,20 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_texts
+from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel, observed_causes
 from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine, ObservedRequest
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
+from kernlens.report.machine_words import machine_document
 
 SCHEMA = 1
 
 
 def observed_document(program: Program, kernel: Kernel) -> dict[str, Any]:
-    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them."""
+    """Return the keys ``behaviours`` of a kernel, its launches as ``observe --json`` has them, and ``machine_accesses``."""
     texts = source_texts(program)
-    return {"behaviours": [behaviour_document(each, texts) for each in kernel.behaviours]}
+    launches = [behaviour_document(each, texts) for each in kernel.behaviours]
+    return {"behaviours": launches, "machine_accesses": list(map(machine_document, machine_accesses(kernel)))}
 
 
 def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernlens.analysis.line_texts import source_line
+from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import causes_of_launches
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
 from kernlens.cli.answers.behaviour_document import causes_document, line_document
@@ -22,6 +23,7 @@ from kernlens.report.behaviour_words import (
 )
 from kernlens.report.describe import kernel_heading, plural, short_names
 from kernlens.report.listing import heading
+from kernlens.report.machine_words import machine_sentence
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 from kernlens.verbs.programs import Selection
@@ -42,8 +44,10 @@ _WIDTH = 9
 class BehaviourNotes:
     """The counts of a kernel's launches as columns of its source lines, and sentences above them."""
 
-    def __init__(self, program: Program, observed: ObservedCode) -> None:
+    def __init__(self, program: Program, kernel: Kernel, observed: ObservedCode) -> None:
         self._observed = observed
+        self._accesses = machine_accesses(kernel)
+        self._with_code = kernel.source_map.lines.keys() if kernel.source_map else frozenset()
         self._causes = causes_of_launches(observed, observed_texts(program, observed))
         columns = ["runs", "lanes"] if observed.launches else []
         columns += ["requests", "units", "ideal units"] if observed.has_memory else []
@@ -53,9 +57,18 @@ class BehaviourNotes:
         self.meaning = "; ".join(_meanings(observed))
 
     def above(self) -> list[str]:
-        """Return the sentences above a kernel's lines."""
-        placeless = [cause for cause in self._causes if cause.place is None]
-        return [*_above(self._observed), *(f"  {cause_sentence(cause)}; {cause.action}" for cause in placeless)]
+        """Return the sentences above a kernel's lines, also those on lines that have no code."""
+        told = [
+            f"{cause_sentence(cause)}; {cause.action}"
+            for cause in self._causes
+            if cause.place is None or (cause.place.path, cause.place.line) not in self._with_code
+        ]
+        told += [
+            f"{access.line[0]}:{access.line[1]}: {sentence}"
+            for access in self._accesses
+            if access.line not in self._with_code and (sentence := machine_sentence(access)) is not None
+        ]
+        return [*_above(self._observed), *(f"  {sentence}" for sentence in told)]
 
     def of_line(self, path: str, line: int) -> str:
         """Return the cells of a line; blank if it did not run, or has no accesses."""
@@ -71,11 +84,14 @@ class BehaviourNotes:
         return " ".join(_number(cell).rjust(len(heading)) for cell, heading in zip(shown, self._columns, strict=True))
 
     def below(self, path: str, line: int) -> Iterator[str]:
-        """Yield what the line wastes, by which cause, and what to try."""
+        """Yield what the line wastes, by which cause, what to try, and what the machine code made of its accesses."""
         for cause in self._causes:
             if cause.place is not None and (cause.place.path, cause.place.line) == (path, line):
                 yield style(cause_words(cause), fg="yellow")
                 yield f"  {cause.action}"
+        for access in self._accesses:
+            if access.line == (path, line) and (sentence := machine_sentence(access)) is not None:
+                yield style(sentence, dim=True)
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Return nothing: instructions have no counts of their own."""

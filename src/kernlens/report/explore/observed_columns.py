@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import causes_of_launches
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
 from kernlens.model.behaviour import LOCAL, UNITS, Behaviour, ObservedAccess, ObservedRequest
@@ -13,6 +14,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.report.behaviour_words import cause_words, count_words, fault_sentence, observed_sentences
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.places import Places
+from kernlens.report.machine_words import machine_sentence
 
 #: Requests that are drawn of a line, and of a kernel: those of the accesses that waste most.
 _MOST_OF_LINE, _MOST_OF_KERNEL = 4, 200
@@ -38,6 +40,9 @@ def observed_columns(program: Program, kernel: Kernel, places: Places, *, is_red
         if cause.place is not None:
             sentences = told.setdefault((cause.place.path, cause.place.line), [])
             sentences.append(f"{cause_words(cause)}. Try: {cause.action}")
+    for each in machine_accesses(kernel):
+        if (sentence := machine_sentence(each)) is not None:
+            told.setdefault(each.line, []).append(sentence)
     faults = [] if is_redacted else list(map(fault_sentence, observed.faults))
     requests = _requests(observed)
     return {
