@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kernlens.analysis.observed_code import ObservedCode, observed_code, observed_texts
+from kernlens.analysis.machine_accesses import JOINED, machine_accesses
+from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
 from kernlens.dataclass import dataclass, replace
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedBranch
 from kernlens.model.kernel import Kernel
@@ -49,9 +50,36 @@ class Cause:
 
 
 def causes_of_kernel(program: Program, kernel: Kernel) -> tuple[Cause, ...]:
-    """Return the causes of all launches of a kernel together; none if it was not observed."""
+    """Return the causes of all launches of a kernel together; none if it was not observed. Units that the machine code spares,
+    as it joins accesses of a line, are no waste: a cause that may be mended so is not told."""
     observed = observed_code(kernel)
-    return () if observed is None else causes_of_launches(observed, observed_texts(program, observed))
+    if observed is None:
+        return ()
+    causes = causes_of_launches(observed, observed_texts(program, observed))
+    spared: Counter[Line] = Counter()
+    for access in machine_accesses(kernel.unread()) if any(cause.resource == "units" for cause in causes) else ():
+        if access.state == JOINED and access.units is not None:
+            spared[access.line] += access.units[1] - access.units[0]
+    return tuple(sorted(_spared(causes, spared), key=lambda each: -(each.share or 0))) if spared else causes
+
+
+def _spared(causes: Sequence[Cause], spared: Mapping[Line, int]) -> Iterator[Cause]:
+    """Yield the causes with what they waste at least, if so many units of each line may be spared: those of such a line as one,
+    in the words of the first."""
+    lines: dict[Line, list[Cause]] = {}
+    for cause in causes:
+        if cause.resource == "units" and cause.place is not None and (cause.place.path, cause.place.line) in spared:
+            lines.setdefault((cause.place.path, cause.place.line), []).append(cause)
+    joined = {id(cause): line for line, own in lines.items() for cause in own}
+    for cause in causes:
+        line = joined.get(id(cause))
+        if line is None:
+            yield cause
+        elif cause is lines[line][0]:
+            wasted = sum(each.wasted for each in lines[line]) - spared[line]
+            left = cause.wasted / (cause.share or 1) - sum(spared.values())
+            if wasted >= LEAST_SHARE * left > 0:
+                yield replace(cause, share=wasted / left, wasted=wasted)
 
 
 def causes_of_launches(observed: ObservedCode, texts: Mapping[str, Sequence[str]]) -> tuple[Cause, ...]:

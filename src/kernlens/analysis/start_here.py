@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.executions import kernel_with_executions
-from kernlens.analysis.observed_causes import LEAST_SHARE, Cause, causes_of_launches
-from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
+from kernlens.analysis.observed_causes import LEAST_SHARE, Cause, causes_of_kernel
+from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour
@@ -160,7 +160,7 @@ def _cycles(kernel: Kernel, scale: float) -> Counter[Line] | None:
 
 
 def _causes(each: _Observed, work: float, cycles: float) -> Iterator[StartLine]:
-    for cause in causes_of_launches(each.observed, observed_texts(each.program, each.observed)):
+    for cause in causes_of_kernel(each.program, each.kernel):
         share = min(1.0, each.scale * cause.wasted / work)
         yield StartLine(each.program, each.kernel, cause.place, cause, share, _share_of(each, cause.place, cycles))
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kernlens.analysis.machine_accesses import machine_accesses
+from kernlens.analysis.observed_causes import causes_of_kernel, observed_causes
 from kernlens.loading.open import open_file
 from kernlens.model.kernel import Kernel
 from kernlens.verbs.observe.observe import observe
@@ -102,3 +103,18 @@ def test_the_listing_says_it(tmp_path: Path) -> None:
     (at,) = (number for number, line in enumerate(lines) if line.endswith("float v = in[i + 3];"))
     assert lines[at + 1] == entries[0]["sentence"]
     assert "became 1 load of 8 bytes, with those of other rounds or lines" in entries[0]["sentence"]
+
+
+def test_what_the_code_mends_is_no_cause(tmp_path: Path) -> None:
+    """Of four neighbours each wastes three quarters as the source is written; the vector that the code loads wastes nothing."""
+    kernel = observed(tmp_path, CASES["four fields"][0])
+    (launch,) = kernel.behaviours
+    assert {cause.kind for cause in observed_causes(launch, {})} == {"strided access"}
+    (program,) = open_file(tmp_path / "k.klens").programs
+    assert causes_of_kernel(program, kernel) == ()
+    far = observed(tmp_path, "  out[i] = in[16 * i] + in[16 * i + 1] + in[16 * i + 2] + in[16 * i + 3];\n")
+    (program,) = open_file(tmp_path / "k.klens").programs
+    assert {access.state for access in machine_accesses(far) if access.kind == "load"} == {"joined"}
+    (cause,) = causes_of_kernel(program, far)
+    # Of the 34 units that each sub-group moves so, loads and the store, 24 are waste.
+    assert (cause.kind, cause.wasted, round(cause.share or 0, 3)) == ("strided access", 8 * 24, round(24 / 34, 3))

@@ -15,6 +15,7 @@ COUNT_NOTHING = {
     "analysis/comparison/kernel_changes.py": "whether both sides have lines",
     "analysis/observed_code.py": "the names of files",
     "analysis/trip_weights.py": "the loops that a line names",
+    "cli/answers/behaviour_notes.py": "which lines have code",
     "cli/listings.py": "the names of lines, in a message that there is no such line",
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.machine_accesses import machine_accesses
-from kernlens.analysis.observed_causes import causes_of_launches
+from kernlens.analysis.observed_causes import causes_of_kernel
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
 from kernlens.cli.answers.behaviour_document import causes_document, line_document
 from kernlens.model.behaviour import ObservedLine
@@ -48,7 +48,7 @@ class BehaviourNotes:
         self._observed = observed
         self._accesses = machine_accesses(kernel)
         self._with_code = kernel.source_map.lines.keys() if kernel.source_map else frozenset()
-        self._causes = causes_of_launches(observed, observed_texts(program, observed))
+        self._causes = causes_of_kernel(program, kernel)
         columns = ["runs", "lanes"] if observed.launches else []
         columns += ["requests", "units", "ideal units"] if observed.has_memory else []
         columns += ["local", "waves", "ideal waves"] if observed.has_local else []
@@ -137,7 +137,7 @@ def observed_table(program: Program, kernel: Kernel, count: int, order: str, wid
         return above
     ordered, texts = _ordered(observed, order), observed_texts(program, observed)
     if not ordered:
-        return [*above, f"  no line {_NOTHING[order]}", *_causes(observed, texts), ""]
+        return [*above, f"  no line {_NOTHING[order]}", *cause_lines(program, kernel), ""]
     shown, others = ordered[:count], ordered[count:]
     others += [key for key in observed.lines if key not in set(ordered)]
     names = short_names({path for path, _ in shown})
@@ -158,7 +158,7 @@ def observed_table(program: Program, kernel: Kernel, count: int, order: str, wid
     headings = ("line", "moved bytes", "%", *(each.replace("_", " ") for each in CSV_COLUMNS), "source")
     filled = [number for number, _ in enumerate(headings) if any(row[number] is not None for row in rows)]
     lines = table([headings[each] for each in filled], [[row[each] for each in filled] for row in rows], width=width)
-    return [*above, *lines, *_causes(observed, texts), ""]
+    return [*above, *lines, *cause_lines(program, kernel), ""]
 
 
 def _without_code(program: Program, kernel: Kernel) -> list[str]:
@@ -167,15 +167,10 @@ def _without_code(program: Program, kernel: Kernel) -> list[str]:
 
 
 def cause_lines(program: Program, kernel: Kernel) -> list[str]:
-    """Return the causes of waste of a kernel that was observed, below a blank line and a heading; nothing of another."""
-    observed = observed_code(kernel)
-    return _causes(observed, observed_texts(program, observed)) if observed else []
-
-
-def _causes(observed: ObservedCode, texts: Mapping[str, list[str]]) -> list[str]:
-    """Return the causes as ``observe`` prints them, those of all launches together, each once."""
-    causes = causes_of_launches(observed, texts)
-    lines = [f"  {line}" for cause in causes for line in (cause_sentence(cause, observed.source), f"  {cause.action}")]
+    """Return the causes of waste of a kernel, those of all launches together, each once, below a blank line and a heading."""
+    observed, causes = observed_code(kernel), causes_of_kernel(program, kernel)
+    source = observed.source if observed else ""
+    lines = [f"  {line}" for cause in causes for line in (cause_sentence(cause, source), f"  {cause.action}")]
     more = len(lines) - _MOST_CAUSES
     return [
         *(["", style("Causes, by what they waste", bold=True)] if lines else []),

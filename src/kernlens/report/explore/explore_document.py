@@ -122,7 +122,7 @@ def _start(
     *,
     is_redacted: bool,
 ) -> dict[str, Any]:
-    """Return the key ``start``: at which lines to start, if kernels were observed. Nothing is decoded for it."""
+    """Return the key ``start``: at which lines to start, if kernels were observed. Of others nothing is decoded."""
     rows = {
         (id(program), name): (entry["id"], row)
         for program, names, entry in zip(programs, chosen, entries, strict=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.analysis.machine_accesses import machine_accesses
-from kernlens.analysis.observed_causes import causes_of_launches
-from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
+from kernlens.analysis.observed_causes import causes_of_kernel
+from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.model.behaviour import LOCAL, UNITS, Behaviour, ObservedAccess, ObservedRequest
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -36,7 +36,7 @@ def observed_columns(program: Program, kernel: Kernel, places: Places, *, is_red
         places.number(SourcePlace(path, line))
     lines = [(file, counts) for key, counts in observed.lines.items() if (file := places.file(key[0])) is not None]
     told: dict[Line, list[str]] = {}
-    for cause in causes_of_launches(observed, observed_texts(program, observed)):
+    for cause in causes_of_kernel(program, kernel):
         if cause.place is not None:
             sentences = told.setdefault((cause.place.path, cause.place.line), [])
             sentences.append(f"{cause_words(cause)}. Try: {cause.action}")
