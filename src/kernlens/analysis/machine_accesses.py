@@ -136,7 +136,8 @@ def _state(source: Sequence[int], code: Sequence[int], kind: str) -> str:
         return REPEATED
     if kind != ATOMIC and sum(code) % sum(source) == 0 and len(code) < len(source) * (sum(code) // sum(source)):
         return JOINED
-    return OTHER
+    is_wider = len(code) <= len(source) and max(code) > max(source)
+    return JOINED if is_wider and kind != ATOMIC else OTHER
 
 
 def _units(

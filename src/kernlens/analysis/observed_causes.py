@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kernlens.analysis.machine_accesses import JOINED, machine_accesses
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
@@ -60,7 +60,25 @@ def causes_of_kernel(program: Program, kernel: Kernel) -> tuple[Cause, ...]:
     for access in machine_accesses(kernel.unread()) if any(cause.resource == "units" for cause in causes) else ():
         if access.state == JOINED and access.units is not None:
             spared[access.line] += access.units[1] - access.units[0]
-    return tuple(sorted(_spared(causes, spared), key=lambda each: -(each.share or 0))) if spared else causes
+    whole = _of_lines(_spared(causes, spared) if spared else causes)
+    return tuple(sorted(whole, key=lambda each: (-(each.share or 0), -each.wasted)))
+
+
+def _of_lines(causes: Iterable[Cause]) -> Iterator[Cause]:
+    """Yield the causes, those of one kind of a line as one in the words of the first."""
+    lines: dict[Hashable, list[Cause]] = {}
+    for cause in causes:
+        place = cause.place and (cause.place.path, cause.place.line)
+        lines.setdefault((cause.kind, place), []).append(cause)
+    for first, *others in lines.values():
+        if not others:
+            yield first
+            continue
+        share = sum(each.share for each in (first, *others) if each.share) or None
+        wasted = sum(each.wasted for each in (first, *others))
+        more = f"{len(others)} more of the line {'is' if len(others) == 1 else 'are'} alike"
+        sentence = f"{first.sentence}, and {more}"
+        yield replace(first, sentence=sentence, share=share, wasted=wasted)
 
 
 def _spared(causes: Sequence[Cause], spared: Mapping[Line, int]) -> Iterator[Cause]:

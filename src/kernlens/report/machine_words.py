@@ -25,6 +25,11 @@ def machine_sentence(access: MachineAccess) -> str | None:
         return f"{has}: once for a whole sub-group"
     if access.state == REPEATED:
         return f"{has}: {plural(len(access.code) // len(access.source), 'copy').replace('copys', 'copies')} of each"
+    if access.state != JOINED and sum(access.code) < sum(access.source):
+        return (
+            f"{has}; the code has {_sizes(access.code, access.kind)} here, and the others are gone, hoisted, or parts of"
+            " another line's"
+        )
     if access.state != JOINED:
         return f"{has}; the code has {_sizes(access.code, access.kind)}, which do not match"
     joined = f"{has} became {_sizes(access.code, access.kind)}"

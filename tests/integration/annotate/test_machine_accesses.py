@@ -39,6 +39,10 @@ CASES = {
         "  float v = in[i + 3];\n  float w = in[i];\n  out[i] = w;\n  if (n < 0) out[i] = v;\n",
         {3: ("joined", (4,), (8,)), 4: ("absent", (4,), ())},
     ),
+    "a structure": (
+        "  global float *p = out + i * 8;\n  p[0] += p[3];\n  p[1] += p[4];\n",
+        {4: ("joined", (4, 4), (12,)), 5: ("other", (4, 4), (4,))},
+    ),
     "two": ("  float v = in[i];\n  float w = in[i + 512];\n  out[i] = v * w;\n",
             {3: ("kept", (4,), (4,)), 4: ("kept", (4,), (4,))}),
 }  # fmt: skip

@@ -50,6 +50,10 @@ kernel void mandel(global const float *in, global float *out) {
   }
   out[i] = x;
 }
+kernel void structures(global const float *in, global float *out) {
+  int i = get_global_id(0);
+  out[i] = in[i * 8] * in[i * 8 + 2048];
+}
 kernel void copy(global const float *in, global float *out) {
   int i = get_global_id(0);
   out[i] = in[i];
@@ -89,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = tmp_path_factory.mktemp("start")
     (result / "app.cl").write_text(SOURCE)
     sizes = ("--size", "256", "--group", "32", "--arg", "random:float:4096", "--arg", "zeros:float:4096")
-    for name in (*FAULTS, "copy"):
+    for name in (*FAULTS, "copy", "structures"):
         words = ("observe", "app.cl", "--kernel", name, "--device", "dg2", *sizes, "-o", f"{name}.klens")
         printed(*words, cwd=result)
     return result
@@ -162,6 +166,16 @@ def test_where_nothing_is_wasted_the_heaviest_line_is_the_start(folder: Path) ->
     programs = open_file(folder / "few.klens").counted_code()
     selection = [(program, [program.kernels["copy"]]) for program in programs]
     start = start_here(selection)
-    assert next((line.place.line if line.place else 0, line.cause) for line in start.lines) == (31, None)
+    assert next((line.place.line if line.place else 0, line.cause) for line in start.lines) == (35, None)
     assert list(start_lines(start)) == []  # one kernel
     assert [kernel.name for _, kernels in by_work(selection) for kernel in kernels] == ["copy"]
+
+
+def test_a_line_is_named_once(folder: Path) -> None:
+    """Two accesses of one line waste; they are one entry, which leaves place for others."""
+    start = merged(folder, "both.klens", "structures.klens", "mandel.klens", "row_sums.klens")
+    places = [(each["kernel"], each["line"]) for each in start]
+    assert len(places) == len(set(places))
+    (entry,) = (each for each in start if each["kernel"] == "structures")
+    assert (entry["line"], entry["kind"]) == (31, "strided access")
+    assert "and 1 more of the line is alike" in entry["sentence"]
