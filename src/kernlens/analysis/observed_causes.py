@@ -76,8 +76,8 @@ def _of_lines(causes: Iterable[Cause]) -> Iterator[Cause]:
             continue
         share = sum(each.share for each in (first, *others) if each.share) or None
         wasted = sum(each.wasted for each in (first, *others))
-        more = f"{len(others)} more of the line {'is' if len(others) == 1 else 'are'} alike"
-        sentence = f"{first.sentence}, and {more}"
+        more = "1 more access of this line does" if len(others) == 1 else f"{len(others)} more accesses of this line do"
+        sentence = f"{first.sentence}; {more} the same"
         yield replace(first, sentence=sentence, share=share, wasted=wasted)
 
 

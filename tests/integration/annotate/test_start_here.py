@@ -178,4 +178,4 @@ def test_a_line_is_named_once(folder: Path) -> None:
     assert len(places) == len(set(places))
     (entry,) = (each for each in start if each["kernel"] == "structures")
     assert (entry["line"], entry["kind"]) == (31, "strided access")
-    assert "and 1 more of the line is alike" in entry["sentence"]
+    assert "1 more access of this line does the same" in entry["sentence"]
