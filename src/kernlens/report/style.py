@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 
 #: Begins every mark of this process. Lone surrogates stand in no text that was decoded from UTF-8, and these eight are
 #: drawn anew in each process: no file can forge a mark.
@@ -32,12 +31,6 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 
 #: Whether ``style`` marks anything.
 _has_styles = True
-#: A change of colour on a terminal.
-
-
-@cache
-def _colour_change() -> re.Pattern[str]:
-    return re.compile("\x1b\\[[0-9;]*m")
 
 
 def want_styles(has_styles: bool) -> None:
@@ -90,11 +83,6 @@ def rendered(line: str, colours: bool = False) -> str:
         return _sequence(ord(match[1]) - _FIRST) if colours else ""
 
     return _SPECIAL.sub(replacement, line)
-
-
-def without_colours(text: str) -> str:
-    """Return a rendered text without its colours, which take no room on a terminal."""
-    return _colour_change().sub("", text)
 
 
 def html_line(line: str) -> str:
