@@ -31,15 +31,10 @@ _LONGEST_MESSAGE = 16_000
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Print a document, indented on a terminal and on one line elsewhere."""
-    from kernlens.report.json_text import json_pieces, without_delete
+    """Print a document, on one line."""
+    from kernlens.report.json_text import json_pieces
 
-    pieces = json_pieces(document)
-    if is_terminal():
-        import json
-
-        pieces = map(without_delete, json.JSONEncoder(indent=2).iterencode(document))
-    _write_pieces(itertools.chain(pieces, ["\n"]))
+    _write_pieces(itertools.chain(json_pieces(document), ["\n"]))
 
 
 def print_pieces(pieces: Iterable[str], output: str | None = None) -> None:
@@ -182,16 +177,6 @@ def fit_output(*, is_message: bool = False) -> None:
 
         width = shutil.get_terminal_size().columns
     fit_to(width)
-
-
-@contextlib.contextmanager
-def is_styled() -> Iterator[None]:
-    """Have texts styled meanwhile, wherever standard output leads: for a page that shows them."""
-    want_styles(True)
-    try:
-        yield
-    finally:
-        want_styles(in_colour(sys.stdout) or in_colour(sys.stderr))
 
 
 def finish_output() -> None:

@@ -105,22 +105,6 @@ def html_line(line: str) -> str:
     return "".join(pieces) + ("</span>" if is_open else "")
 
 
-def page_head(title: str, css: str) -> str:
-    """Return the beginning of a page without scripts. Nothing in it can ask for anything from anywhere, whatever text it
-    holds: its policy allows this style only."""
-    from base64 import b64encode
-    from hashlib import sha256
-
-    digest = b64encode(sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html_line(title)}</title>\n<style>{css}</style>\n"
-    )
-
-
 def cut(line: str, width: int) -> str:
     """Return a line with its first ``width`` characters, styles not counted, the last of which says that it goes on."""
     pieces = _MARK.split(line)

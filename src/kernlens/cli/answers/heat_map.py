@@ -13,13 +13,13 @@ from shlex import quote
 from types import MappingProxyType
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.cli.answers.page_look import LOOK, page_head
 from kernlens.dataclass import dataclass
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES
 from kernlens.model.sweep_row import CostlyLine, SweepRow, worst_first
 from kernlens.report.describe import plural, short_names
-from kernlens.report.page_look import LOOK
-from kernlens.report.style import html_line, page_head
+from kernlens.report.style import html_line
 
 MARK = "▲"
 FAILED = "failed"
