@@ -180,9 +180,9 @@ def _junit(verdict: Verdict) -> list[bytes]:
 
 def _sarif(verdict: Verdict, files: Mapping[int, str]) -> list[bytes]:
     from kernlens.cli.answers.sarif import sarif_document
-    from kernlens.report.json_text import indented
+    from kernlens.report.json_text import encoded
 
-    return [indented(sarif_document(verdict, __version__, _located, files)).encode(), b"\n"]
+    return [encoded(sarif_document(verdict, __version__, _located, files)).encode(), b"\n"]
 
 
 def _located(path: str) -> str:
