@@ -26,6 +26,7 @@ _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{1,8})\*/\s+(\S(?:.*\S)?)\s*/\* 0x([0
 _SECOND_HALF = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _LABEL = re.compile(r"([^\s:]+):\s*$")
 _MADE = re.compile(r"\.L_x?_?\d+")
+_NOTE = re.compile(r"\s+(?=\(\*\")")
 _PREDICATE = re.compile(r"@(!?)U?P[0-7T]\s+")
 _CALLS = frozenset(("CALL",))
 _TARGET = re.compile(r"`\(([^()\s]+)\)")
@@ -42,12 +43,13 @@ class _Listed:
     labels: dict[str, int] = field(default_factory=dict)
 
     def with_labels(self, text: str) -> str:
-        """Return an instruction's text with a label in place of a name that ``nvdisasm`` made of an offset in this section."""
-        match = _MADE.search(text)
-        offset = self.labels.get(match[0]) if match else None
-        if match is None or offset is None or offset >= len(self.code):
-            return text
-        return f"{text[: match.start()]}{label(offset)}{text[match.end() :]}"
+        """Return an instruction's text with labels in place of names that ``nvdisasm`` made of offsets in this section, and
+        without the spaces that bring a note under those of longer lines."""
+        return _NOTE.sub(" ", _MADE.sub(self._label, text)) if ".L_" in text else text
+
+    def _label(self, name: re.Match[str]) -> str:
+        offset = self.labels.get(name[0])
+        return name[0] if offset is None or offset >= len(self.code) else label(offset)
 
 
 class SassListing:
