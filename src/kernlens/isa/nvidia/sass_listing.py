@@ -26,7 +26,6 @@ _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{1,8})\*/\s+(\S(?:.*\S)?)\s*/\* 0x([0
 _SECOND_HALF = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _LABEL = re.compile(r"([^\s:]+):\s*$")
 _MADE = re.compile(r"\.L_x?_?\d+")
-_NOTE = re.compile(r"\s+(?=\(\*\")")
 _PREDICATE = re.compile(r"@(!?)U?P[0-7T]\s+")
 _CALLS = frozenset(("CALL",))
 _TARGET = re.compile(r"`\(([^()\s]+)\)")
@@ -45,7 +44,10 @@ class _Listed:
     def with_labels(self, text: str) -> str:
         """Return an instruction's text with labels in place of names that ``nvdisasm`` made of offsets in this section, and
         without the spaces that bring a note under those of longer lines."""
-        return _NOTE.sub(" ", _MADE.sub(self._label, text)) if ".L_" in text else text
+        if ".L_" not in text:
+            return text
+        words, note, places = _MADE.sub(self._label, text).partition('(*"')
+        return f"{words.rstrip()} {note}{places}" if note else words
 
     def _label(self, name: re.Match[str]) -> str:
         offset = self.labels.get(name[0])
