@@ -226,7 +226,7 @@ int Program::first_place(const std::vector<const Block *> &blocks) const {
   return first;
 }
 
-Access *Program::access(Instruction *instruction, Way way, unsigned space_of_memory) {
+Access *Program::access(Instruction *instruction, Way way, unsigned space_of_memory, uint64_t at) {
   Access *&known = instruction->accesses[way];
   if (known) return known;
   const Value *value = instruction->value;
@@ -236,6 +236,7 @@ Access *Program::access(Instruction *instruction, Way way, unsigned space_of_mem
   if (address && space == GLOBAL && interpreter.pointer_space(interpreter.type(address)) == CONSTANT) space = CONSTANT;
   if (interpreter.opcode(value) == OP_CALL && contains(value, "image")) space = IMAGE;
   if (address) alignment = alignment_of(value, argument);
+  if (address && (space == PRIVATE || space == LOCAL)) names.add(space, at, address);
   bool is_fixed = address && (interpreter.is_constant(address) || interpreter.as_argument(address));
   accesses.emplace_back(new Access);
   known = accesses.back().get();

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interpreter.h"
+#include "names.h"
 
 namespace kernlens {
 
@@ -112,7 +112,7 @@ class Program {
     const Entry &entry = recent_[(reinterpret_cast<uintptr_t>(value) >> 4) & (RECENT - 1)];
     return entry.value == value ? entry.instruction : look_up(value);
   }
-  Access *access(Instruction *instruction, Way way, unsigned space_of_memory);
+  Access *access(Instruction *instruction, Way way, unsigned space_of_memory, uint64_t at);
   void resize(size_t items);  // a work-group of so many items begins
   void commit();
 
@@ -121,6 +121,7 @@ class Program {
   std::vector<Place> places;
   std::vector<const char *> files;
   std::map<int, Counters<1>> barriers;
+  Names names;
 
  private:
   static constexpr size_t RECENT = 4096;

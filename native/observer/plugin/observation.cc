@@ -63,6 +63,11 @@ void write(const Observation &observation, const std::map<std::string, Message> 
     fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
     put_text(name.c_str(), file);
   }
+  for (const auto &[key, name] : program.names.all()) {
+    if (name.text.empty()) continue;
+    fprintf(file, "variable\t%u\t%lu\t%d\t", key.first, static_cast<unsigned long>(key.second), name.is_argument);
+    put_text(name.text.c_str(), file);
+  }
   if (observation.groups_done) fprintf(file, "sharing\t%d\n", observation.sharing.crosses);
   for (const char *each : program.files) {
     fputs("file\t", file);

@@ -95,7 +95,8 @@ class Observer {
   virtual void kernel_begin(const Invocation *invocation) {
     launch_.lock();
     const Opaque *kernel = interpreter.kernel_of(invocation);
-    prepare(kernel);
+    invocation_ = invocation;
+    prepare(kernel, settings_.marks);
     size_t length = 0;
     const char *name = interpreter.name(interpreter.function_of_kernel(kernel), &length);
     own_ = Launch{build_of(kernel), std::string(name, length), interpreter.global_size(invocation),
@@ -110,6 +111,7 @@ class Observer {
   virtual void kernel_end(const Invocation *) {
     finish();
     tell_of_the_uncounted();
+    invocation_ = nullptr;
     launch_.unlock();
   }
   virtual void message(int type, const char *text) {
@@ -117,7 +119,7 @@ class Observer {
     std::lock_guard<std::mutex> lock(state_);
     auto known = messages_.find(key);
     if (known != messages_.end()) known->second.count++;
-    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole});
+    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole + further(whole)});
   }
   virtual void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) {
     if (interpreter.space_of(memory) != GLOBAL) return;
@@ -177,6 +179,34 @@ class Observer {
     return machine;
   }
 
+  // What Oclgrind does not say: where a value comes from that was never set, and which work-item misses a barrier.
+  std::string further(const std::string &message) const {
+    if (!invocation_) return "";
+    if (message.find("ninitialized value") != std::string::npos) {
+      const Item *item = interpreter.current_item(invocation_);
+      std::string names = item ? origins(interpreter.current_instruction(item)) : "";
+      return names.empty() ? "" : "\nkernlens: computed from " + names;
+    }
+    const Group *group = interpreter.current_group(invocation_);
+    return group && message.find("divergence detected") != std::string::npos ? absent_of(group) : "";
+  }
+
+  // The first work-item that is not at the barrier where others are.
+  std::string absent_of(const Group *group) const {
+    Sizes local = interpreter.group_size(group), id;
+    for (id.z = 0; id.z < local.z; id.z++)
+      for (id.y = 0; id.y < local.y; id.y++)
+        for (id.x = 0; id.x < local.x; id.x++) {
+          const Item *item = interpreter.item_of(group, id);
+          if (item && interpreter.state_of(item) == FINISHED) {
+            Sizes own = interpreter.global_id(item);
+            return "\nkernlens: absent Global(" + std::to_string(own.x) + "," + std::to_string(own.y) + "," + std::to_string(own.z) +
+                   ")";
+          }
+        }
+    return "";
+  }
+
   void look_at_clock() {
     looks_ = 0;
     if (settings_.seconds <= 0 || known_->seconds + now() - begun_ < settings_.seconds) return;
@@ -221,6 +251,7 @@ class Observer {
   std::mutex launch_;  // held while a kernel runs
   std::mutex state_;   // of what the threads of the application change: messages and buffers
   Launch own_;         // the launch that runs
+  const Invocation *invocation_ = nullptr;
   std::map<std::string, Counted> kernels_;
   Counted *known_ = nullptr;
   std::unique_ptr<Counting> counting_;

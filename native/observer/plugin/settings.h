@@ -18,6 +18,7 @@ struct Settings {
   unsigned launches = 0;    // of a kernel and its sizes that are counted; 0: all
   bool ends = false;        // the process, when the time is over
   bool tells = false;       // on standard output, how many work-groups have ended
+  bool marks = false;       // variables as unset before anything sets them, for Oclgrind's look for uses of such
   std::string file, folder;
 
   explicit Settings(const char *text);

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError
-from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, without_indices
+from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, without_followers, without_indices
 from kernlens.model.behaviour import (
     KINDS,
     SPACES,
@@ -25,7 +25,7 @@ _VERSION = 1
 #: Records of a section, at most: 100 MB of bitcode have fewer.
 _MOST = 2_000_000
 #: The records that end in a text, and the numbers before it; others consist of numbers.
-_TEXTS = {"launch": 11, "build": 0, "argument": 1, "file": 0, "message": 3}
+_TEXTS = {"launch": 11, "build": 0, "argument": 1, "file": 0, "message": 3, "variable": 3}
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _ESCAPE = re.compile(r"\\(.)")
 #: An access has so many numbers: five, twenty counters, two strides.
@@ -220,13 +220,22 @@ class _Section:
         messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
         names = {str(record.numbers[0] >> OF_BUFFER): record.text for record in self._of("argument", 1)}
         sizes = {record.numbers[0] >> OF_BUFFER: record.numbers[1] for record in self._of("buffer", 2)}
+        variables = {
+            (SPACES[record.numbers[0] % len(SPACES)], record.numbers[1]): (record.text, bool(record.numbers[2]))
+            for record in self._of("variable", 3)
+        }
         faults = (
-            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width, sizes)
+            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width, sizes, variables)
             for each in messages
         )
         # The messages name one pair of work-items of each address. The plugin has seen all.
         is_apart = any(record.numbers[0] == 0 for record in self._of("sharing", 1))
         named = merged_faults(
-            replace(each, argument=names.get(each.argument or "")) for each in faults if each is not None
+            replace(each, argument=names.get(each.argument, None if each.argument.isdecimal() else each.argument))
+            if each.argument is not None
+            else each
+            for each in faults
+            if each is not None
         )
-        return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in without_indices(named))
+        told = without_followers(without_indices(named))
+        return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in told)
