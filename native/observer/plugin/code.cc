@@ -241,6 +241,7 @@ Access *Program::access(Instruction *instruction, Way way, unsigned space_of_mem
   accesses.emplace_back(new Access);
   known = accesses.back().get();
   known->id = static_cast<unsigned>(accesses.size() - 1);
+  known->buffer = at >> BUFFER_BITS;
   known->instruction = instruction;
   known->way = way;
   known->space = space;
@@ -258,6 +259,13 @@ void Program::resize(size_t items) {
     function->calls.assign(items, 0);
     for (auto &loop : function->loops) loop->rounds.assign(items, 0);
   }
+}
+
+uint64_t Program::pending_units(int size) const {
+  uint64_t units = 0;
+  for (const auto &access : accesses)
+    if (access->space == GLOBAL || access->space == CONSTANT) units += access->counters.pending[UNITS32 + size];
+  return units;
 }
 
 void Program::commit() {

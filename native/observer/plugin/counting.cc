@@ -23,8 +23,11 @@ void Counting::begin_group(size_t items) {
   forget_item();
 }
 
-void Counting::end_group() {
+void Counting::end_group(Stratum stratum) {
   flush();
+  observation.of_strata[stratum]++;
+  observation.of_groups[0].add(observation.pending_instructions);
+  for (int size = 0; size < UNIT_SIZES; size++) observation.of_groups[1 + size].add(observation.program.pending_units(size));
   observation.sharing.forget();
   observation.program.commit();
   observation.groups_done++;

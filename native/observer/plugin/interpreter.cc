@@ -34,6 +34,7 @@ const char *Interpreter::find() {
   NEED(oclgrind, "_ZNK8oclgrind8WorkItem8getStateEv", state_of);
   NEED(oclgrind, "_ZNK8oclgrind8WorkItem12getWorkGroupEv", group_of);
   NEED(oclgrind, "_ZNK8oclgrind9WorkGroup12getGroupSizeEv", group_size);
+  NEED(oclgrind, "_ZNK8oclgrind9WorkGroup10getGroupIDEv", group_id);
   NEED(oclgrind, "_ZNK8oclgrind9WorkGroup11getWorkItemENS_5Size3E", item_of);
   NEED(oclgrind, "_ZNK8oclgrind9WorkGroup17getCurrentBarrierEv", current_barrier);
   NEED(oclgrind, "_ZNK8oclgrind6Memory15getAddressSpaceEv", space_of);

@@ -54,6 +54,7 @@ struct Interpreter {
   int (*state_of)(const Item *);
   const Group *(*group_of)(const Item *);
   Sizes (*group_size)(const Group *);
+  Sizes (*group_id)(const Group *);
   const Item *(*item_of)(const Group *, Sizes);
   const Value *(*current_barrier)(const Group *);
   unsigned (*space_of)(const Storage *);

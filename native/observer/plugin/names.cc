@@ -10,8 +10,6 @@ namespace kernlens {
 namespace {
 
 constexpr size_t MOST_NAMES = 1000, MOST_VALUES = 1000, MOST_ORIGINS = 3;
-// An address has the number of its variable in its upper bits.
-constexpr unsigned PRIVATE_BITS = 32, LOCAL_BITS = 48;
 
 std::string text_of(const Value *value) {
   size_t length = 0;
@@ -51,7 +49,7 @@ unsigned space_of(const Value *pointer) { return interpreter.pointer_space(inter
 void Names::add(unsigned space, uint64_t address, const Value *pointer) {
   Name name = name_of(base_of(pointer));
   if (name.text.empty() || names_.size() >= MOST_NAMES) return;
-  unsigned bits = space == PRIVATE ? PRIVATE_BITS : LOCAL_BITS;
+  unsigned bits = space == PRIVATE ? PRIVATE_BITS : BUFFER_BITS;
   uint64_t half = 1ull << (bits - 1);  // What is in front of a variable seems to be at the end of the one before.
   Name &known = names_.emplace(std::make_pair(space, (address + half) >> bits), name).first->second;
   if (known.text != name.text) known.text.clear();

@@ -13,6 +13,9 @@ namespace kernlens {
 // What a variable is called that is the value of another one when nothing has set it (preparing.cc): its name with this behind.
 constexpr char UNSET[] = ".unset";
 
+// An address in global and local memory has the number of its buffer or variable in its upper bits, one in private memory too.
+constexpr unsigned BUFFER_BITS = 48, PRIVATE_BITS = 32;
+
 struct Name {
   std::string text;  // "" if it is not known
   bool is_argument = false;

@@ -22,6 +22,7 @@ constexpr size_t MOST_KERNELS = 10000;
 constexpr size_t MOST_BUFFERS = 10000;
 constexpr uint32_t LOCAL_FENCE = 1;  // of a barrier: CLK_LOCAL_MEM_FENCE
 constexpr double BETWEEN_WORDS = 0.2;  // seconds
+constexpr double BEFORE_DECISION = 0.02;  // of the time
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
 
 // What messages have in common that say the same of the same places: the first words, and the lines with places; of two
@@ -105,6 +106,7 @@ class Observer {
     if (!known_->takes(told(own_.global) + " " + told(own_.local), settings_)) return;
     if (settings_.asks && !known_->width) known_->width = asked_width(settings_.asks, own_.build, own_.kernel);
     counting_.reset(new Counting(machine(), own_));
+    choose_groups();
     if (!settings_.folder.empty()) answer_.add([this](FILE *file) { write_begin(own_, file); });
     begun_ = now();
   }
@@ -154,17 +156,18 @@ class Observer {
   virtual void group_begin(const Group *group) {
     if (counting_) counting_->begin_group(interpreter.group_size(group).product());
   }
-  virtual void group_complete(const Group *) {
+  virtual void group_complete(const Group *group) {
     if (!counting_) return;
-    counting_->end_group();
+    counting_->end_group(stratum_of(interpreter.group_id(group), own_.groups));
     const Observation &own = counting_->observation;
     if (settings_.tells && now() - told_ >= BETWEEN_WORDS) {
       told_ = now();
       printf("kernlens %lu %lu\n", static_cast<unsigned long>(own.groups_done),
-             static_cast<unsigned long>(own.launch.groups.product()));
+             static_cast<unsigned long>(own.chosen));
       fflush(stdout);
     }
     look_at_clock();
+    if (counting_) look_ahead();
   }
   virtual void item_begin(const Item *) {}
   virtual void item_complete(const Item *item) {
@@ -211,10 +214,36 @@ class Observer {
     looks_ = 0;
     if (settings_.seconds <= 0 || known_->seconds + now() - begun_ < settings_.seconds) return;
     Observation &own = counting_->observation;
-    if (own.groups_done == own.launch.groups.product()) return;
+    if (own.groups_done == own.chosen) return;
     own.is_out_of_time = true;
     finish();
     if (settings_.ends) _exit(0);  // What is counted is the answer.
+  }
+
+  void choose_groups() {
+    Observation &own = counting_->observation;
+    own.chosen = own_.groups.product();
+    is_decided_ = settings_.order != IF_NEEDED || settings_.seconds <= 0;
+    std::vector<Sizes> *list = settings_.order == SAMPLED ? groups_of(invocation_) : nullptr;
+    if (!list) return;
+    spread(*list, 0, own_.groups);
+    own.is_sampled = true;
+    if (!settings_.groups || settings_.groups >= own.chosen) return;
+    own.chosen = settings_.groups;
+    list->resize(own.chosen);
+  }
+
+  // After a part of the time: if it will not do for all groups, those that run from now on are a sample of the others.
+  void look_ahead() {
+    Observation &own = counting_->observation;
+    double spent = now() - begun_, done = static_cast<double>(own.groups_done);
+    if (is_decided_ || spent < BEFORE_DECISION * settings_.seconds) return;
+    is_decided_ = true;
+    if (spent / done * static_cast<double>(own.chosen) < settings_.seconds - known_->seconds) return;
+    if (std::vector<Sizes> *list = groups_of(invocation_)) {
+      spread(*list, own.groups_done, own_.groups);
+      own.is_sampled = true;
+    }
   }
 
   void finish() {
@@ -258,6 +287,7 @@ class Observer {
   std::map<std::string, Message> messages_;
   std::vector<std::pair<uint64_t, uint64_t>> buffers_;  // addresses and sizes
   double begun_ = 0, told_ = 0;
+  bool is_decided_ = true;  // whether groups are sampled
   uint64_t looks_ = 0;
 };
 

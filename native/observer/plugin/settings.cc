@@ -41,6 +41,8 @@ Settings::Settings(const char *text) {
     if (name == "asks") asks = number;
     if (name == "seconds") seconds = static_cast<double>(number);
     if (name == "launches") launches = static_cast<unsigned>(number);
+    if (name == "groups") groups = number;
+    if (name == "order" && number <= SAMPLED) order = static_cast<Order>(number);
     if (name == "ends") ends = number != 0;
     if (name == "tells") tells = number != 0;
   }

@@ -136,4 +136,4 @@ def unobserved_words(kernel: Measured) -> str | None:
     partial = next((each for each in behaviours if each.groups_done < each.groups), None)
     if partial is None:
         return None
-    return f"only the first {partial.groups_done:,} of {partial.groups:,} work-groups ran: allow more with --seconds"
+    return f"only {partial.groups_done:,} of {partial.groups:,} work-groups ran: allow more with --seconds"
