@@ -176,13 +176,13 @@ class _Decoder:
     def behaviour(self, kernel: str) -> Behaviour:
         """Return the behaviour."""
         device = self._row.get("device")
+        groups, groups_done, instructions, copied_bytes = (_count(self._row.get(name)) for name in _NUMBERS)
         return Behaviour(
             kernel,
             _machine(_sized(self._row.get("machine"), 7)),
             _sizes(self._row.get("global_size")),
             _sizes(self._row.get("local_size")),
-            **{name: _count(self._row.get(name)) for name in _NUMBERS},
-            is_out_of_time=_typed(self._row.get("is_out_of_time"), bool),
+            *(groups, groups_done, _typed(self._row.get("is_out_of_time"), bool), instructions, copied_bytes),
             pieces=tuple(self._piece(_sized(each, 5)) for each in self._list("pieces")),
             accesses=tuple(self._access(_sized(each, len(fields(ObservedAccess)))) for each in self._list("accesses")),
             branches=tuple(self._branch(_typed(each, list)) for each in self._list("branches")),

@@ -1,4 +1,4 @@
-"""Work-groups that are sampled: at corners, edges and inside, with how far they differ, and what of the others may be missing."""
+"""Work-groups that are sampled: how many of which, how far they differ, and what of the others may be missing."""
 
 from __future__ import annotations
 
@@ -64,10 +64,8 @@ def test_a_sample_has_its_share_of_each_part_and_counts_as_the_whole(tmp_path: P
     for one, other in zip(whole.lines, sample.lines, strict=True):
         assert abs(8 * other.units - one.units) <= 0.1 * one.units
         assert abs(8 * other.runs - one.runs) <= 0.1 * one.runs
-    assert (
-        sample.notes[0]
-        == f"They are a sample of the launch: {corners} of 4 at corners, {edges} of 56 at other edges, {inside} of 196 inside."
-    )
+    told = f"{corners} of 4 at corners, {edges} of 56 at other edges, {inside} of 196 inside."
+    assert sample.notes[0] == f"They are a sample of the launch: {told}"
     assert sample.ran.instructions[0] < sample.ran.instructions[1] < sample.ran.instructions[2]
     assert run(tmp_path, groups=32) == sample
 
