@@ -1,6 +1,6 @@
 import { HttpSource } from "./document/http";
 import { Kernel } from "./document/kernel";
-import type { Index, ProgramInfo } from "./document/schema";
+import type { Index, ProgramInfo, StartLine } from "./document/schema";
 import { Kept, sentenceOf, ServerGone, type Source } from "./document/source";
 import { fill, h, visible } from "./dom";
 import { Editing } from "./editing/editing";
@@ -16,6 +16,7 @@ import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
 import { Navigator } from "./frame/navigator";
 import { Share } from "./frame/share";
+import { entryOf } from "./frame/start";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
 import type { Page } from "./page";
@@ -62,7 +63,7 @@ export class App implements Page {
     this.status = new Status(() => this.help());
     this.compiler = source instanceof HttpSource ? new Editing(this, source) : null;
     this.views = new Views(this);
-    this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
+    this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"), (entry, line) => void this.begin(entry, line));
     this.search = new Searching(this, this.list, () => this.showKernels());
     this.share = new Share(new Sharing(this));
     this.header = new Header(this.search.field.element, this.share.button, {
@@ -117,12 +118,22 @@ export class App implements Page {
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
     const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === (this.compiler?.standsFor(id) ?? id));
-    const entry = of(state.program) ?? of(linkedProgram(state.more.w ?? "")) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
+    const entry = of(state.program) ?? of(linkedProgram(state.more.w ?? "")) ?? of(sharedText(state.more.z ?? "").program) ?? named[0];
+    const [first] = state.kernel === "" && state.program === "" ? index.start : [];
+    const begun = entry === undefined && first !== undefined && entryOf(first, entries);
+    if (begun) return this.begin(begun, first, "replace");
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
     const failed = state.kernel === "" ? index.programs.find(({ id, kernels }) => id === state.program && kernels.name.length === 0) : undefined;
-    if (failed !== undefined || entry === undefined) return this.openFailed(failed ?? index.programs[0] ?? null, "replace");
-    await this.open(entry, "replace");
+    const chosen = entry ?? entries.sort(worse)[0];
+    if (failed !== undefined || chosen === undefined) return this.openFailed(failed ?? index.programs[0] ?? null, "replace");
+    await this.open(chosen, "replace");
+  }
+
+  private async begin(entry: Entry, { line }: StartLine, how: How = "push"): Promise<void> {
+    await this.open(entry, how);
+    this.go({ line, offset: null }, "replace");
+    this.pinning.restorePin();
   }
 
   /** Changes what is chosen, and the address with it. */

@@ -279,7 +279,7 @@ void Program::commit() {
       loop->counters.commit();
     }
   }
-  for (auto &access : accesses) access->counters.commit();
+  for (auto &access : accesses) access->commit();
   for (auto &barrier : barriers) barrier.second.commit();
 }
 

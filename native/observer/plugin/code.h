@@ -7,6 +7,7 @@
 #include <memory>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "names.h"
@@ -95,6 +96,13 @@ constexpr int UNIT_SIZES = 3;  // of 32, 64 and 128 bytes
 enum Way { LOADS, STORES, ATOMICS };
 enum Space { PRIVATE = 0, GLOBAL = 1, CONSTANT = 2, LOCAL = 3, IMAGE = 4 };
 
+// A request as it was: the lanes with their addresses, of so many bytes each.
+struct Example {
+  uint64_t cost = 0;  // the wavefronts of local memory, or the units of 32 bytes
+  uint32_t size = 0;
+  std::vector<std::pair<uint32_t, uint64_t>> lanes;
+};
+
 struct Access {
   unsigned id;
   const Instruction *instruction;
@@ -104,6 +112,12 @@ struct Access {
   bool is_fixed = false;            // all work-items access the same address, as a compiler can see
   Counters<ACCESS_COUNTERS> counters;
   int64_t least_stride = INT64_MAX, most_stride = INT64_MIN;
+  Example example, pending_example;  // the costliest request of all complete groups, and one of this group that costs more
+  void commit() {
+    counters.commit();
+    if (pending_example.cost > example.cost) std::swap(example, pending_example);
+    pending_example.cost = 0;
+  }
 };
 
 class Program {

@@ -79,8 +79,8 @@ void write(const Observation &observation, const std::map<std::string, Message> 
           static_cast<unsigned long>(observation.instructions), static_cast<unsigned long>(observation.copied),
           observation.is_out_of_time);
   put_text(launch.kernel.c_str(), file);
-  put_groups(observation, file);
   if (!launch.build.empty()) fprintf(file, "build\t%s\n", launch.build.c_str());
+  put_groups(observation, file);
   for (const auto &[address, name] : launch.arguments) {
     fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
     put_text(name.c_str(), file);
@@ -97,6 +97,7 @@ void write(const Observation &observation, const std::map<std::string, Message> 
   }
   for (const Place &each : program.places) fprintf(file, "place\t%d\t%u\t%u\t%d\n", each.file, each.line, each.column, each.outer);
   for (const auto &each : program.functions) put_function(*each, file);
+  unsigned number = 0;
   for (const auto &each : program.accesses) {
     if (!each->counters.done[REQUESTS] && !each->counters.done[BEYOND]) continue;
     bool has_stride = each->most_stride >= each->least_stride;
@@ -105,6 +106,13 @@ void write(const Observation &observation, const std::map<std::string, Message> 
     put_counters(each->counters, file);
     fprintf(file, "\t%ld\t%ld\t%lu\n", has_stride ? static_cast<long>(each->least_stride) : 0,
             has_stride ? static_cast<long>(each->most_stride) : 0, static_cast<unsigned long>(each->buffer));
+    if (each->example.cost) {
+      fprintf(file, "example\t%u\t%u", number, each->example.size);
+      for (const auto &[lane, address] : each->example.lanes)
+        fprintf(file, "\t%u\t%lu", lane, static_cast<unsigned long>(address));
+      fputc('\n', file);
+    }
+    number++;
   }
   for (const auto &[place, counters] : program.barriers)
     fprintf(file, "barrier\t%d\t%lu\n", place, static_cast<unsigned long>(counters.done[0]));

@@ -92,6 +92,15 @@ void count_pattern(Access *access, const Request &request) {
   access->most_stride = std::max(access->most_stride, stride);
 }
 
+void keep_costliest(Access *access, const Request &request, uint64_t cost) {
+  Example &example = access->pending_example;
+  if (cost <= example.cost || cost <= access->example.cost) return;
+  example.cost = cost;
+  example.size = request[0].size;
+  example.lanes.clear();
+  for (const Lane &each : request) example.lanes.emplace_back(each.lane, each.address);
+}
+
 // The lanes come in their order.
 void count_request(Access *access, const Request &request, const Machine &machine) {
   auto &counters = access->counters;
@@ -123,6 +132,7 @@ void count_request(Access *access, const Request &request, const Machine &machin
   counters.add(DISTINCT, different);
   counters.add(CONTENTION, most);
   units.resize(distinct(units));
+  uint64_t cost = units.size();
   for (int each = 0; each < 3; each++) {
     counters.add(UNITS32 + each, units.size());
     counters.add(LEAST32 + each, (used + (32u << each) - 1) / (32u << each));
@@ -133,9 +143,11 @@ void count_request(Access *access, const Request &request, const Machine &machin
     size_t words = 0;
     ways(request, 0, machine.width, machine, &words);
     bool is_atomic = access->way == ATOMICS;
-    counters.add(WAVEFRONTS, is_atomic ? wavefronts_of_atomics(access, request, machine) : wavefronts(request, size, machine));
+    cost = is_atomic ? wavefronts_of_atomics(access, request, machine) : wavefronts(request, size, machine);
+    counters.add(WAVEFRONTS, cost);
     counters.add(LEAST_WAVEFRONTS, (words + machine.banks - 1) / machine.banks);
   }
+  keep_costliest(access, request, cost);
 }
 
 // The samples of one access in one round of its loops, by their lanes.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from kernlens.dataclass import replace
-from kernlens.model.behaviour import Behaviour, ObservedAccess, ObservedBranch, ObservedLoop
+from kernlens.model.behaviour import UNITS, Behaviour, ObservedAccess, ObservedBranch, ObservedLoop
 from kernlens.model.fault import merged_faults
 
 T = TypeVar("T")
@@ -78,6 +78,11 @@ def _access(same: Sequence[ObservedAccess]) -> ObservedAccess:
     return replace(
         first,
         width=max(each.width for each in same),
+        example=max(
+            (each.example for each in same if each.example is not None),
+            key=lambda example: len(example.units(UNITS[0])),
+            default=None,
+        ),
         stride=(min(low for low, _ in strides), max(high for _, high in strides)) if strides else None,
         **changes,
     )

@@ -7,9 +7,11 @@ quarter of its lanes. Each states the counts that it follows from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kernlens.dataclass import dataclass
+from kernlens.analysis.observed_code import ObservedCode
+from kernlens.dataclass import dataclass, replace
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedBranch
 from kernlens.model.source_map import SourcePlace
 
@@ -31,7 +33,9 @@ _LOCAL_FENCE = re.compile(r"\bbarrier\s*\(\s*CLK_LOCAL_MEM_FENCE\s*\)")
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A cause: its ``kind``, the ``place`` of the source, what the counts say, and what to try. ``share`` is what it wastes, of
-    the kernel's ``resource`` (``units``, ``wavefronts`` or ``lanes``), from 0 to 1; both None where that is not counted."""
+    the kernel's ``resource`` (``units``, ``wavefronts`` or ``lanes``), from 0 to 1; both None where that is not counted.
+    ``wasted`` is how much it wastes: units, wavefronts, atomics that wait for another one of their request, instructions of
+    whole sub-groups that the idle lanes are, or waits at barriers."""
 
     kind: str
     place: SourcePlace | None
@@ -39,6 +43,31 @@ class Cause:
     action: str
     share: float | None
     resource: str | None
+    wasted: float
+
+
+def causes_of_launches(observed: ObservedCode, texts: Mapping[str, Sequence[str]]) -> tuple[Cause, ...]:
+    """Return the causes of a kernel's launches together, each once, with the words of the launch that wastes most by it. Places
+    are those of the kernel's line table; ``texts`` has the lines of source files by their paths there, and in the launches."""
+    parts: dict[Hashable, list[tuple[float, Cause]]] = {}
+    for launch in observed.launches:
+        ordinals: Counter[Hashable] = Counter()
+        for cause in observed_causes(launch, texts):
+            place = cause.place and replace(cause.place, path=observed.paths.get(cause.place.path, cause.place.path))
+            key = cause.kind, place
+            parts.setdefault((key, ordinals[key]), []).append((float(launch.times), replace(cause, place=place)))
+            ordinals[key] += 1
+    whole = [_together(each, len(observed.launches)) for each in parts.values()]
+    return tuple(sorted(whole, key=lambda cause: (-(cause.share or 0), -cause.wasted)))
+
+
+def _together(parts: Sequence[tuple[float, Cause]], launches: int) -> Cause:
+    """Return one cause of several launches; its share, if others do not have it, is that of the launch that wastes most."""
+    wasted = sum(times * cause.wasted for times, cause in parts)
+    _, most = max(parts, key=lambda part: part[0] * part[1].wasted)
+    if len(parts) < max(2, launches) or not all(cause.share for _, cause in parts):
+        return replace(most, wasted=wasted)
+    return replace(most, wasted=wasted, share=wasted / sum(times * c.wasted / (c.share or 1) for times, c in parts))
 
 
 def observed_causes(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> tuple[Cause, ...]:
@@ -70,7 +99,7 @@ def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
             f"a {access.kind} of {access.width} bytes touches {_mean(units, access)} units of {observed.unit} bytes a request"
             f" where {_mean(least, access)} would do ({access.pattern})"
         )
-        yield Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units")
+        yield Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units", units - least)
 
 
 def _units_of_all_lanes(observed: Behaviour, access: ObservedAccess) -> int:
@@ -118,9 +147,8 @@ def _of_local_memory(observed: Behaviour) -> Iterator[Cause]:
             f"a {access.kind} of {access.width} bytes in local memory takes {_mean(waves, access)} wavefronts a request where"
             f" {_mean(least, access)} would do ({access.pattern}): bank conflicts"
         )
-        yield Cause(
-            "bank conflict", access.place, counts, "pad each row of the array by one element", share, "wavefronts"
-        )
+        action = "pad each row of the array by one element"
+        yield Cause("bank conflict", access.place, counts, action, share, "wavefronts", waves - least)
 
 
 def _of_atomics(observed: Behaviour) -> Iterator[Cause]:
@@ -128,7 +156,7 @@ def _of_atomics(observed: Behaviour) -> Iterator[Cause]:
         if access.kind == ATOMIC and access.requests and access.contention >= _TIMES * access.requests:
             counts = f"{_mean(access.contention, access)} lanes of a request change the same address"
             action = "add up within the sub-group or work-group first, or give each its own address"
-            yield Cause("contention", access.place, counts, action, None, None)
+            yield Cause("contention", access.place, counts, action, None, None, access.contention - access.requests)
 
 
 def _of_lanes(observed: Behaviour) -> Iterator[Cause]:
@@ -141,7 +169,8 @@ def _of_lanes(observed: Behaviour) -> Iterator[Cause]:
     if whole <= (1 - LEAST_SHARE) * width:
         counts = f"work-groups of {items:,} work-items fill {whole:.1f} of the {width} lanes of a sub-group"
         action = f"take work-groups of a multiple of {width}"
-        yield Cause("half-filled sub-groups", None, counts, action, 1 - whole / width, "lanes")
+        share = 1 - whole / width
+        yield Cause("half-filled sub-groups", None, counts, action, share, "lanes", share * slots / width)
     yield from _idle(observed, whole, slots)
 
 
@@ -166,7 +195,7 @@ def _idle(observed: Behaviour, whole: float, slots: int) -> Iterator[Cause]:
             where = f"; they part at line {parting}" if parting else ""
             counts = f"{lanes:.1f} of {observed.machine.width} lanes are at work{where}"
             action = "give the work-items of a sub-group the same way: branch on the group's number, or sort the work"
-            yield Cause("idle lanes", place, counts, action, share, "lanes")
+            yield Cause("idle lanes", place, counts, action, share, "lanes", share * slots / observed.machine.width)
 
 
 def _parting(branches: Sequence[ObservedBranch], place: SourcePlace) -> int:
@@ -184,7 +213,7 @@ def _of_barriers(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Ite
         lines = texts.get(place.path, ()) if place is not None else ()
         if place is not None and 0 < place.line <= len(lines) and _LOCAL_FENCE.search(lines[place.line - 1]):
             counts = f"{count:,} times a work-group waits for its accesses to local memory, and has none"
-            yield Cause("barrier over nothing", place, counts, "leave the barrier out", None, None)
+            yield Cause("barrier over nothing", place, counts, "leave the barrier out", None, None, count)
 
 
 def _mean(number: int, access: ObservedAccess) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
+from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.behaviour import Behaviour, ObservedLine, ObservedMachine
 from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import end_alike, is_nameless
 
@@ -38,6 +41,12 @@ class ObservedCode:
         return self.launches[0].machine
 
     @property
+    def source(self) -> str:
+        """The line table's name of the source of most of its lines, "" if nothing was counted."""
+        own = self.launches[0].source if self.launches else ""
+        return self.paths.get(own, own)
+
+    @property
     def unit(self) -> int:
         """The bytes of the units that lines are counted in."""
         return self.launches[0].unit
@@ -45,7 +54,7 @@ class ObservedCode:
     @property
     def sub_groups(self) -> int:
         """The sub-groups that ran, of all launches together."""
-        return sum(each.launches * _sub_groups(each) for each in self.launches)
+        return sum(int(each.times * each.sub_groups) for each in self.launches)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -85,6 +94,12 @@ def observed_code(kernel: Kernel) -> ObservedCode | None:
     )
 
 
+def observed_texts(program: Program, observed: ObservedCode) -> dict[str, list[str]]:
+    """Return the lines of source files, by the paths of the line table and those of the launches."""
+    texts = source_texts(program)
+    return texts | {path: texts[own] for path, own in observed.paths.items() if own in texts}
+
+
 def _paths(kernel: Kernel, launches: Iterable[Behaviour]) -> dict[str, str]:
     """Return what the line table calls each file of the launches: the only one that ends alike, or the program's own source
     without a name; the same path if it has none such."""
@@ -105,37 +120,35 @@ def _paths(kernel: Kernel, launches: Iterable[Behaviour]) -> dict[str, str]:
 
 
 def _lines(launches: Iterable[Behaviour], paths: dict[str, str]) -> dict[Line, ObservedLine]:
-    parts: dict[Line, list[tuple[ObservedLine, int]]] = {}
+    parts: dict[Line, list[tuple[ObservedLine, Fraction]]] = {}
     for launch in launches:
         for line in launch.lines:
             key = paths.get(line.place.path, line.place.path), line.place.line
-            parts.setdefault(key, []).append((line, launch.launches))
+            parts.setdefault(key, []).append((line, launch.times))
     return {key: _together(key, part) for key, part in sorted(parts.items())}
 
 
-def _together(key: Line, parts: Sequence[tuple[ObservedLine, int]]) -> ObservedLine:
+def _together(key: Line, parts: Sequence[tuple[ObservedLine, Fraction]]) -> ObservedLine:
     """Return the sum of a line's launches, each as often as it ran; lanes are the average over the runs of sub-groups."""
     if len(parts) == 1 and parts[0][1] == 1:
         return replace(parts[0][0], place=SourcePlace(*key))
 
     def total(name: str) -> int:
-        return sum(getattr(line, name) * count for line, count in parts)
+        return int(sum(getattr(line, name) * count for line, count in parts))
 
     def known(name: str) -> int | None:
         return None if any(getattr(line, name) is None for line, _ in parts) else total(name)
 
     runs = total("sub_group_runs")
     is_known = runs and all(line.lanes is not None for line, _ in parts)
-    lanes = sum((line.lanes or 0) * line.sub_group_runs * count for line, count in parts) / runs if is_known else None
+    lanes = (
+        sum((line.lanes or 0) * line.sub_group_runs * float(count) for line, count in parts) / runs
+        if is_known
+        else None
+    )
     return ObservedLine(
         SourcePlace(*key),
         *(total("runs"), runs, lanes, total("requests"), total("units"), total("least"), total("bytes")),
         *(total("local_requests"), known("wavefronts"), known("least_wavefronts"), total("atomics")),
         max(line.contention for line, _ in parts),
     )
-
-
-def _sub_groups(launch: Behaviour) -> int:
-    """Return the sub-groups of the work-groups that ran."""
-    x, y, z = launch.local_size
-    return launch.groups_done * -(-(x * y * z) // launch.machine.width)

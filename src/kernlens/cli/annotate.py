@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
     from kernlens.report.beside import Beside
+    from kernlens.verbs.programs import Selection
 
 FORMATS = ("text", "json", "csv")
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
@@ -174,6 +175,7 @@ def _print_listing(
     views: Sequence[Callable[[Kernel], Kernel]],
 ) -> None:
     from kernlens.cli.listings import Viewed, listing
+    from kernlens.verbs.programs import is_observed
 
     kernel_names = asked.kernels
     if asked.sampled.samples is not None:
@@ -185,11 +187,11 @@ def _print_listing(
         )
         kernel_names = tuple(sampled.names(kernel_names))
     elif asked.top is not None:
-        form = _costliest(format_name, asked, is_uncompiled=_is_uncompiled(contents))
+        form = _costliest(format_name, asked, contents)
     elif asked.is_pressure:
         form = _pressure(format_name, is_printed=asked.is_printed)
     elif format_name == "csv":
-        form = _table(only, asked.has_waits, is_observed=any(build.behaviours for build in contents.recorded))
+        form = _table(only, asked.has_waits, is_observed=is_observed(contents))
     else:
         form = _form(format_name, only, asked.has_waits, is_printed=asked.is_printed)
     if views:
@@ -244,7 +246,7 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
             from kernlens.cli.answers.behaviour_notes import BehaviourNotes
 
             observed = observed_code(kernel)
-            besides += [BehaviourNotes(observed)] if observed else []
+            besides += [BehaviourNotes(program, observed)] if observed else []
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 
@@ -279,50 +281,70 @@ def _table(only: LineChoice | None, has_waits: bool, *, is_observed: bool) -> Fo
     return Lines(lines, csv_line(columns))
 
 
-def _costliest(format_name: str, asked: Asked, *, is_uncompiled: bool) -> Form:
+def _costliest(format_name: str, asked: Asked, contents: Contents) -> Form:
     from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.program_document import SCHEMA
+    from kernlens.verbs.programs import is_observed
 
-    order = asked.sort or (MOVED if is_uncompiled else "instructions")
+    order = asked.sort or (MOVED if _is_uncompiled(contents) else "instructions")
+    more: dict[str, Any] = {}
+    if order in OBSERVED_ORDERS or is_observed(contents):
+        from kernlens.cli.answers.opening import Opening
+
+        opening = Opening(_arranged(order, is_json=format_name == "json"), _width())
+        begin = opening.document if format_name == "json" else opening.text
+        more = {"counted": opening.arranged, "opening": begin}
     if order in OBSERVED_ORDERS:
-        return _most_observed(format_name, asked, order)
+        return _most_observed(format_name, asked, order, more)
     shown: dict[str, Any] = {
         "count": asked.top, "order": order, "has_pressure": asked.is_pressure,
         "has_waits": asked.has_waits or order == WAIT,
     }  # fmt: skip
     if format_name == "json":
-        return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **shown))
-    return Lines(partial(costliest_table, **shown, width=_width()), is_printed=asked.is_printed, has_texts=False)
+        return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **shown), **more)
+    lines = partial(costliest_table, **shown, width=_width())
+    return Lines(lines, is_printed=asked.is_printed, has_texts=False, **more)
 
 
-def _most_observed(format_name: str, asked: Asked, order: str) -> Form:
-    from kernlens.cli.answers.behaviour_notes import by_total, observed_table, top_document
+def _arranged(order: str, *, is_json: bool) -> Callable[[Selection], Selection]:
+    """Return what orders the kernels: by what their lines cost together, or by their work."""
+    if order in OBSERVED_ORDERS:
+        from kernlens.cli.answers.behaviour_notes import by_total
+
+        return partial(by_total, order=order, is_together=is_json)
+    from kernlens.analysis.start_here import by_work
+
+    return partial(by_work, is_together=is_json)
+
+
+def _most_observed(format_name: str, asked: Asked, order: str, more: Mapping[str, Any]) -> Form:
+    from kernlens.cli.answers.behaviour_notes import observed_table, top_document
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.json_text import encoded
     from kernlens.report.program_document import SCHEMA, kernel_document, program_document
 
-    assert asked.top is not None
-    count = asked.top
+    count = asked.top or 0
     if format_name == "json":
         return Json(
             {"schema": SCHEMA, "by": order},
             partial(program_document, has_sources=False),
             lambda program, kernel: encoded(kernel_document(kernel) | top_document(program, kernel, count, order)),
-            counted=lambda selection: by_total(selection, order),
+            **more,
         )
     return Lines(
         lambda program, kernel: observed_table(program, kernel, count, order, _width()),
         is_printed=asked.is_printed,
         has_texts=False,
-        counted=lambda selection: by_total(selection, order, is_together=False),
+        **more,
     )
 
 
 def _is_uncompiled(contents: Contents) -> bool:
     """Return whether kernels were observed, and nothing was compiled."""
-    is_observed = any(build.behaviours for build in contents.recorded)
-    return is_observed and not any(program.kernels for program in contents.programs)
+    from kernlens.verbs.programs import is_observed
+
+    return is_observed(contents) and not any(program.kernels for program in contents.programs)
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:

@@ -25,6 +25,7 @@ from kernlens.report.width import Name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kernlens.analysis.start_here import Start
     from kernlens.report.table import Cell
     from kernlens.verbs.capture.capture import Capture
     from kernlens.verbs.capture.captured import CapturedKernel
@@ -185,18 +186,21 @@ def _give_answers(done: Capture, asked: Asked) -> None:
 
     try:
         if asked.json_file is not None:
-            print_pieces([*json_pieces(_document(done)), "\n"], asked.json_file)
+            print_pieces([*json_pieces(_document(done, asked)), "\n"], asked.json_file)
         if asked.html is not None and done.recording is not None:
             print_pieces(report_page(open_file(str(done.recording))), asked.html)
         if asked.as_json:
-            print_json(_document(done))
+            print_json(_document(done, asked))
             finish_output()  # The end by a signal would not.
     except KernlensError as error:
         print_message(f"kernlens: {error}")
     print_message(*(f"kernlens: {sentence}" for sentence in done.unmatched.values()))
 
 
-def _document(done: Capture) -> dict[str, Any]:
+def _document(done: Capture, asked: Asked) -> dict[str, Any]:
+    from kernlens.report.start_words import start_document
+
+    is_known = asked.observe and done.recording is not None
     return {
         "schema": 1,
         "recording": str(done.recording) if done.recording is not None else None,
@@ -218,6 +222,7 @@ def _document(done: Capture) -> dict[str, Any]:
         "missing": done.missing,
         "findings": done.findings,
         "unmatched": list(done.unmatched),
+        **({"start_here": start_document(_start_here(done))} if is_known else {}),
         "reason": done.reason or None,
     }
 
@@ -256,7 +261,27 @@ def _tell(done: Capture, application: str, *, is_observed: bool) -> None:
     )
     print_message(*_from_binaries(done))
     _tell_findings(done)
+    if is_observed:
+        _tell_start_here(done)
     print_message(*_next_steps(done, is_observed=is_observed))
+
+
+def _tell_start_here(done: Capture) -> None:
+    from kernlens.cli.answers.opening import opening_lines
+
+    fit_output(is_message=True)
+    print_message(*opening_lines(_start_here(done), least=1))
+
+
+def _start_here(done: Capture) -> Start:
+    """Return at which lines of what was recorded to start."""
+    from kernlens.analysis.start_here import start_here
+    from kernlens.loading import open_file
+    from kernlens.verbs.programs import is_observed
+
+    contents = open_file(str(done.recording))
+    programs = contents.counted_code() if is_observed(contents) else ()
+    return start_here((program, list(program.kernels.values())) for program in programs)
 
 
 def _from_binaries(done: Capture) -> list[str]:

@@ -21,7 +21,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import is_nameless
 from kernlens.report.style import cut, rendered_lines
 from kernlens.verbs.absent import whole_of
-from kernlens.verbs.programs import Selection, chosen, names_in, select
+from kernlens.verbs.programs import Selection, chosen, is_observed, names_in, select
 
 if TYPE_CHECKING:
     from kernlens.cli.trips import LoopNote
@@ -102,16 +102,17 @@ class Lines:
         is_printed: bool = False,
         has_texts: bool = True,
         counted: Arrange | None = None,
+        opening: Callable[[], list[str]] = list,
     ) -> None:
         self.has_texts, self.counted = has_texts, counted
-        self._lines = lines
-        self._is_printed = is_printed
-        self._is_table = heading is not None
+        self._lines, self._opening = lines, opening
+        self._is_printed, self._is_table = is_printed, heading is not None
         self.head = "" if heading is None else f"{heading}\n"
 
     def begin(self, failed: FailedBuilds) -> None:
         self._colours = self._is_printed and is_coloured()
         self._width = terminal_width() if self._is_printed else None
+        self.head += "".join(f"{line}\n" for line in rendered_lines(self._opening(), self._colours))
         if not failed:
             return
         from kernlens.report.failure_lines import failed_lines
@@ -142,11 +143,12 @@ class Json:
         *,
         has_texts: bool = False,
         counted: Arrange | None = None,
+        opening: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         from kernlens.report.json_text import encoded
 
         self.has_texts, self.counted = has_texts, counted
-        self._document, self._program, self._kernel = document, program, kernel
+        self._document, self._program, self._kernel, self._opening = document, program, kernel, opening
         self._encoded = encoded
         self.head = self.tail = ""
         self.separator = ","
@@ -154,7 +156,7 @@ class Json:
     def begin(self, failed: FailedBuilds) -> None:
         from kernlens.report.failure_lines import failed_documents
 
-        whole = {**self._document, "failed_builds": failed_documents([failed]), "programs": []}
+        whole = {**self._document, **self._opening(), "failed_builds": failed_documents([failed]), "programs": []}
         self.head, after = self._split(whole)
         self.tail = f"{after}\n"
 
@@ -264,7 +266,7 @@ def listing(
 def _answers(
     contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None
 ) -> Iterator[_Piece]:
-    if isinstance(contents, Folder):
+    if isinstance(contents, Folder) and not (form.counted and is_observed(contents)):
         kernel_names = names_in(contents, kernel_names, device)
         sizes = contents.sizes
 

@@ -18,6 +18,7 @@ from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.explorer.compile_work import Newest, Results, as_asked, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
+from kernlens.loading.uncompiled import uncompiled
 from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import compile_stages
@@ -193,7 +194,13 @@ class _Opened:
         """Add what is in a file."""
         contents = open_file(path, source_roots=source_roots, held=True)
         self.contents.append(contents)
-        shown = [program for program in contents.programs if program.kernels or program.build.snapshots]
+        counted = list(uncompiled(contents.programs))
+        builds = {id(program.build) for program in counted}
+        shown = [
+            program
+            for program in contents.programs
+            if program.kernels or (program.build.snapshots and id(program.build) not in builds)
+        ] + counted
         contents.check()
         refused = contents.failed_builds().builds
         if not shown and not refused:

@@ -19,6 +19,7 @@ from kernlens.model.behaviour import (
     ObservedGroups,
     ObservedLoop,
     ObservedMachine,
+    ObservedRequest,
 )
 from kernlens.model.fault import Fault, merged_faults
 from kernlens.model.source_map import SourcePlace
@@ -171,7 +172,7 @@ class _Section:
             (numbers[3], numbers[4], numbers[5]),
             *(numbers[6], numbers[7], bool(numbers[10]), numbers[8], numbers[9]),
             pieces=self._pieces(),
-            accesses=tuple(map(self._access, self._of("access", _OF_ACCESS))),
+            accesses=self._accesses(),
             branches=tuple(self._branch(record) for record in self._of("branch", 2)),
             loops=tuple(self._loop(record) for record in self._of("loop", 11)),
             barriers=tuple((self._place(record.numbers[0])[0], record.numbers[1]) for record in self._of("barrier", 2)),
@@ -207,6 +208,22 @@ class _Section:
             if place is not None:
                 pieces.append((place, record.numbers[2], runs, sub_groups, not ungrouped))
         return pieces
+
+    def _accesses(self) -> tuple[ObservedAccess, ...]:
+        accesses = list(map(self._access, self._of("access", _OF_ACCESS)))
+        names = self._names()
+        for record in self._of("example", 4):
+            number, size, *lanes = record.numbers
+            if not 0 <= number < len(accesses) or size <= 0 or min(lanes) < 0 or len(lanes) % 2:
+                raise FormatError("an example is of no access, or has no whole lanes", format=FORMAT)
+            example = ObservedRequest.of(size, lanes[::2], lanes[1::2], names.get(str(lanes[1] >> OF_BUFFER)))
+            if example.is_bounded:
+                accesses[number] = replace(accesses[number], example=example)
+        return tuple(accesses)
+
+    def _names(self) -> dict[str, str]:
+        """Return the arguments of the kernel by the numbers of their buffers."""
+        return {str(record.numbers[0] >> OF_BUFFER): record.text for record in self._of("argument", 1)}
 
     def _access(self, record: _Record) -> ObservedAccess:
         number, kind, space, width, _, *counters = record.numbers
@@ -244,7 +261,7 @@ class _Section:
 
     def _faults(self, local_size: tuple[int, int, int], width: int) -> tuple[Fault, ...]:
         messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
-        names = {str(record.numbers[0] >> OF_BUFFER): record.text for record in self._of("argument", 1)}
+        names = self._names()
         sizes = {record.numbers[0] >> OF_BUFFER: record.numbers[1] for record in self._of("buffer", 2)}
         variables = {
             (SPACES[record.numbers[0] % len(SPACES)], record.numbers[1]): (record.text, bool(record.numbers[2]))

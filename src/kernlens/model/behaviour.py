@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import prod
+from typing import ClassVar
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.columns import Cell, Table, Tabular
@@ -16,6 +19,10 @@ PRIVATE, GLOBAL, CONSTANT, LOCAL, IMAGE = SPACES = ("private", "global", "consta
 UNITS = (32, 64, 128)
 #: What the addresses of a request's lanes have in common.
 PATTERNS = ("same address", "consecutive", "strided", "irregular", "single lane")
+#: Lower bits of an address that are the offset in its buffer.
+_OFFSET_BITS = 48
+#: What a request of a sub-group has at most: bytes of a lane, lanes, and the greatest offset, which JSON holds exactly.
+_MOST_BYTES, _MOST_LANES, _MOST_OFFSET = 1 << 16, 1024, (1 << 53) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,44 @@ class ObservedMachine:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedRequest:
+    """One request as it was: ``lanes`` are the active ones, each with its offset in bytes from ``begin``, and accesses so many
+    ``bytes``. The offset of ``begin`` in its buffer, or in local memory, is a multiple of ``GRAIN``. ``argument`` is the name
+    of the kernel's argument that the first lane's address is in, None if it is in none."""
+
+    begin: int
+    bytes: int
+    lanes: tuple[tuple[int, int], ...]
+    argument: str | None = None
+
+    #: A multiple of all units, and of the bytes that one row of all banks has.
+    GRAIN: ClassVar[int] = 4096
+
+    @classmethod
+    def of(
+        cls, size: int, lanes: Sequence[int], addresses: Sequence[int], argument: str | None = None
+    ) -> ObservedRequest:
+        """Return a request with these addresses, whose upper bits name buffers."""
+        begin = min(addresses) // cls.GRAIN * cls.GRAIN
+        offsets = [address - begin for address in addresses]
+        return cls(begin & ((1 << _OFFSET_BITS) - 1), size, tuple(zip(lanes, offsets, strict=True)), argument)
+
+    @property
+    def is_bounded(self) -> bool:
+        """False for what no sub-group accesses together: then its units are not to be listed."""
+        is_sized = 0 < self.bytes <= _MOST_BYTES and 0 <= self.begin <= _MOST_OFFSET
+        return (
+            is_sized
+            and 0 < len(self.lanes) <= _MOST_LANES
+            and all(0 <= lane < _MOST_LANES and 0 <= at <= _MOST_OFFSET for lane, at in self.lanes)
+        )
+
+    def units(self, unit: int) -> list[int]:
+        """Return the numbers of the units that it touches, in their order."""
+        return sorted({each for _, at in self.lanes for each in range(at // unit, (at + self.bytes - 1) // unit + 1)})
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedAccess:
     """The requests of one memory access of the code; ``calls`` are those through which it was inlined, innermost first.
 
@@ -42,7 +87,8 @@ class ObservedAccess:
     32, 64 and 128 bytes that the requests touch, ``least`` the fewest that would hold as many bytes. ``used`` are the bytes
     that differ of the ``bytes`` that lanes ask for. ``wavefronts`` are None where the banks are not known. ``patterns`` counts
     the requests of each of PATTERNS, ``stride`` the least and the greatest of the strided ones, in bytes. ``ungrouped``
-    accesses were too many to be counted as requests.
+    accesses were too many to be counted as requests. ``example`` is the request that cost most, the first of these; None if
+    it is not known.
     """
 
     place: SourcePlace | None
@@ -63,6 +109,7 @@ class ObservedAccess:
     patterns: tuple[int, int, int, int, int]
     stride: tuple[int, int] | None
     ungrouped: int
+    example: ObservedRequest | None = None
 
     @property
     def pattern(self) -> str:
@@ -199,6 +246,17 @@ class Behaviour(Tabular):
     def without_counts(self, reason: str) -> Behaviour:
         """Return the launch without what was counted, and why."""
         return replace(self, pieces=(), accesses=(), branches=(), loops=(), barriers=(), reason=reason)
+
+    @property
+    def times(self) -> Fraction:
+        """The factor of the counts for all launches: the counts may already be the sums of several of them."""
+        own = prod(-(-size // group) for size, group in zip(self.global_size, self.local_size, strict=True) if group)
+        return Fraction(self.launches * own, self.groups) if self.groups and own else Fraction(self.launches)
+
+    @property
+    def sub_groups(self) -> int:
+        """The sub-groups of the work-groups that ran."""
+        return self.groups_done * -(-prod(self.local_size) // self.machine.width)
 
     @property
     def is_counted(self) -> bool:

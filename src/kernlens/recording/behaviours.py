@@ -11,7 +11,7 @@ from dataclasses import astuple, fields
 from functools import cache
 from math import isfinite
 from types import UnionType
-from typing import Any, NewType, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NewType, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from kernlens.dataclass import replace
 from kernlens.model.behaviour import (
@@ -23,6 +23,7 @@ from kernlens.model.behaviour import (
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
+    ObservedRequest,
 )
 from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
@@ -152,7 +153,9 @@ class _Encoder:
 
     def _access(self, access: ObservedAccess) -> list[Any]:
         own = {each.name: getattr(access, each.name) for each in fields(ObservedAccess)}
-        return [*{**own, "place": self._place(access.place), "calls": list(map(self._place, access.calls))}.values()]
+        example = None if access.example is None else astuple(access.example)
+        own |= {"place": self._place(access.place), "calls": list(map(self._place, access.calls)), "example": example}
+        return [*own.values()]
 
 
 class _Decoder:
@@ -174,6 +177,8 @@ class _Decoder:
         behaviour = Behaviour(kernel, **values)
         if any(each.kind not in KINDS or each.space not in SPACES for each in behaviour.accesses):
             _fail("an access is of no kind or space")
+        if not all(each.example is None or each.example.is_bounded for each in behaviour.accesses):
+            _fail("a request is of no sub-group")
         if any(each.kind not in _FAULT_KINDS for each in behaviour.faults):
             _fail("a fault is of no kind")
         machine = behaviour.machine
@@ -202,6 +207,8 @@ class _Decoder:
                 values = _typed(value, list)
                 if hint is ObservedBranch:  # All that is left of the row are the shares.
                     values = [*values[:3], values[3:]]
+                if hint is ObservedAccess and len(values) == len(fields_of) - 1:  # An earlier kernlens kept no example.
+                    values = [*values, None]
                 return hint(*[read(each) for read, each in zip(fields_of, _sized(values, len(fields_of)), strict=True)])
 
             return row
@@ -219,7 +226,8 @@ class _Decoder:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, localns={"SourcePlace": SourcePlace})
+    hints = get_type_hints(kind, localns={"SourcePlace": SourcePlace})
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def _fail(what: str) -> NoReturn:
@@ -284,6 +292,6 @@ _PLAIN: dict[Any, Callable[[object], Any]] = {
     int: _count, float: _number, str: _text, bool: lambda value: _typed(value, bool), _Whole: _whole,
 }  # fmt: skip
 #: What is held as a row of its fields.
-_ROWS = (ObservedMachine, ObservedAccess, ObservedBranch, ObservedLoop, Fault)
+_ROWS = (ObservedMachine, ObservedAccess, ObservedRequest, ObservedBranch, ObservedLoop, Fault)
 #: What stands beside the content in a recording.
-_NOT_HELD = {"kernel", "launches"}
+_NOT_HELD = {"kernel", "launches", "ran"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernlens.analysis.observed_causes import Cause
 from kernlens.analysis.observed_code import Line, ObservedCode
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedLine
 from kernlens.model.fault import Fault
@@ -120,6 +121,20 @@ def access_words(access: ObservedAccess, unit: int) -> Iterator[str]:
 
 def _mean(number: int, access: ObservedAccess) -> str:
     return f"{number / access.requests:.1f}".removesuffix(".0")
+
+
+def cause_sentence(cause: Cause, source: str = "") -> str:
+    """Return a sentence on a cause of waste; of the launch's own ``source`` only the line is named."""
+    place = cause.place
+    own = place is not None and place.path == source
+    where = "" if place is None else f"line {place.line}, " if own else f"{place.path}:{place.line}, "
+    return f"{where}{cause_words(cause)}"
+
+
+def cause_words(cause: Cause) -> str:
+    """Return a cause without its place."""
+    waste = "" if cause.share is None else f"; {100 * cause.share:.0f}% of all {cause.resource} are waste here"
+    return f"{cause.kind}: {cause.sentence}{waste}"
 
 
 def fault_sentence(fault: Fault) -> str:

@@ -13,7 +13,7 @@ from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.verbs.absent import Whole, entry_points, no_program_by, no_program_for, resolved, whole_of
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
-    from kernlens.loading import Folder
+    from kernlens.loading import Contents, Folder
     from kernlens.model.binary import Container
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
@@ -158,6 +158,11 @@ def for_device(
     if must_be and not chosen:
         raise no_program_for(target, programs, whole or Whole(programs))
     return chosen
+
+
+def is_observed(contents: Contents) -> bool:
+    """Return whether recordings hold what an interpreter counted of kernels."""
+    return any(build.behaviours for build in contents.recorded)
 
 
 def select(

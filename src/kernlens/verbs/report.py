@@ -59,7 +59,7 @@ def report_page(
     selection: Selection = []
     failed = contents.failed_builds(device).builds
     if contents.programs or not failed:
-        selection = select(contents.machine_code(), kernel_names, device, whole_of(contents))
+        selection = select(contents.counted_code(), kernel_names, device, whole_of(contents))
     if stages:
         selection = [_with_stages(program, kernels, unconfined, tell) for program, kernels in selection]
     programs = [program for program, _ in selection]
@@ -101,7 +101,7 @@ def _left_out(contents: Contents) -> Iterator[tuple[str, str]]:
     """Yield what has no place on the page, with the reason: files that cannot be read, and programs without machine code."""
     by_format: dict[str, list[str]] = {}
     for program in contents.programs:
-        if not program.kernels:
+        if not program.kernels and not program.build.behaviours:
             by_format.setdefault(program.format, []).append(program.name)
     for path, error in contents.damaged.items():
         yield path, f"it cannot be read: {error}"

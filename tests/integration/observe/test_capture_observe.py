@@ -113,6 +113,8 @@ def test_counts_without_machine_code_are_said_shown_and_judged(device: str, app:
     why = "for h100: the toolchain" if device else "as no --device was named: --device D compiles for one"
     assert f"kernlens: no machine code was compiled {why}" in done.err
     assert done.err.endswith(f"Next: kernlens annotate {done.recording} --top 10 --sort moved\n")
+    assert "\nStart here: 2 kernels in 14 launches" in done.err
+    assert "  1. transpose, " in done.err
     (build,) = builds(done)
     counted = {name: launches[0] for name, launches in behaviours(build).items()}
 
@@ -129,7 +131,7 @@ def test_counts_without_machine_code_are_said_shown_and_judged(device: str, app:
     for name, kernel in kernels.items():
         (line,) = kernel["observed_lines"]
         (moved,) = (each for each in counted[name].lines if each.units)
-        assert (line["line"], line["units"]) == (moved.place.line, moved.units * counted[name].launches)
+        assert (line["line"], line["units"]) == (moved.place.line, int(moved.units * counted[name].times))
         assert "in[" in line["source"]
     for words in (("--top", "3"), ()):
         status, text = run("annotate", "x.klens", *words)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from kernlens.analysis.merged_behaviour import merged
 from kernlens.dataclass import replace
 from kernlens.formats.observation import read_observations, split_observations
@@ -60,3 +62,12 @@ def test_launches_of_an_application_s_file() -> None:
     assert (killed.build, killed.kernel, killed.section) == ("00ff-1", "k", b"")
     (alone,) = split_observations(SECTION.replace("build\t00ff-1\n", "").encode())
     assert alone.build == ""
+
+
+def test_the_counts_of_merged_launches_are_taken_once() -> None:
+    """They are sums: of three launches that ran, two of which were counted, they are taken one and a half times."""
+    once = replace(behaviour(), groups_done=1)
+    both = merged([once, once])
+    assert (once.times, both.times, replace(both, launches=3).times) == (Fraction(1), Fraction(1), Fraction(3, 2))
+    assert replace(once, launches=4).times == 4
+    assert (once.sub_groups, both.sub_groups) == (2, 4)

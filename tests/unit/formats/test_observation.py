@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kernlens.dataclass import replace
 from kernlens.errors import FormatError
 from kernlens.formats.npy import array_bytes
 from kernlens.formats.observation import read_observations
 from kernlens.formats.oclgrind_message import fault_of
+from kernlens.model.behaviour import ObservedRequest
 
 HEAD = "observation\t1\t32\t32\t4\t1\t1\nlaunch\t64\t1\t1\t64\t1\t1\t1\t1\t500\t0\t0\tk\n"
 PLACES = "file\tinput.cl\nfile\th.h\nplace\t0\t7\t3\t-1\nplace\t1\t2\t1\t0\n"
@@ -31,6 +33,20 @@ def test_a_section() -> None:
     assert [(place.line if place else None, count) for place, count in observed.barriers] == [(7, 3)]
 
 
+def test_the_costliest_request_of_an_access() -> None:
+    """Addresses are behind a multiple of 4,096 bytes of their buffer, so that units and banks stay where they are."""
+    third = 3 << 48
+    text = HEAD + f"argument\t{third}\tin\n" + PLACES + BLOCK + ACCESS
+    text += f"example\t0\t4\t0\t{third + 8192 + 64}\t5\t{third + 8192 + 60}\n" + END
+    (observed,) = read_observations(text.encode(), {})
+    example = observed.accesses[0].example
+    assert example == ObservedRequest(8192, 4, ((0, 64), (5, 60)), "in")
+    assert [example.units(unit) for unit in (32, 64, 128)] == [[1, 2], [0, 1], [0]]
+    assert replace(example, bytes=8).units(64) == [0, 1]
+    whole = ObservedRequest.of(1 << 40, [0], [third])
+    assert not whole.is_bounded
+
+
 def test_a_section_without_its_end_is_not_read() -> None:
     whole = HEAD + PLACES + BLOCK + END
     assert len(read_observations((whole + HEAD + PLACES).encode(), {})) == 1
@@ -50,6 +66,11 @@ def test_a_section_without_its_end_is_not_read() -> None:
         HEAD + PLACES + BLOCK + "loop\t0\t-1\t0\t1\n" + END,
         HEAD + PLACES + ACCESS.replace("\t1\t4\t4", "\t9\t4\t4", 1) + END,
         HEAD + PLACES + ACCESS.rpartition("\t")[0] + "\n" + END,
+        HEAD + PLACES + BLOCK + ACCESS + "example\t1\t4\t0\t0\n" + END,
+        HEAD + PLACES + BLOCK + ACCESS + "example\t0\t4\t0\t0\t1\n" + END,
+        HEAD + PLACES + BLOCK + ACCESS + "example\t0\t0\t0\t0\n" + END,
+        HEAD + PLACES + BLOCK + ACCESS + "example\t0\t4\t0\t-1\n" + END,
+        HEAD + PLACES + BLOCK + ACCESS + "example\t0\t4\n" + END,
         HEAD.replace("\t500", "\tx") + END,
         HEAD.replace("observation\t1", "observation\t2") + END,
         HEAD.split("\n")[0] + "\n" + END,

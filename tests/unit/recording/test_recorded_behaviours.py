@@ -12,7 +12,14 @@ import pytest
 from kernlens.dataclass import replace
 from kernlens.errors import FormatError
 from kernlens.loading import load
-from kernlens.model.behaviour import Behaviour, ObservedAccess, ObservedBranch, ObservedLoop, ObservedMachine
+from kernlens.model.behaviour import (
+    Behaviour,
+    ObservedAccess,
+    ObservedBranch,
+    ObservedLoop,
+    ObservedMachine,
+    ObservedRequest,
+)
 from kernlens.model.fault import Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.recording import behaviours
@@ -27,7 +34,7 @@ from tests.writers.recordings import FULL, entry, record
 LINE, CALL = SourcePlace("/src/add.cl", 2, 5), SourcePlace("/src/add.h", 1)
 ACCESS = ObservedAccess(
     *(LINE, (CALL,), "load", "global", 4, 10, 320, 1280, 640, (20, 10, 5), (10, 5, 3), None, None, 7, 8),
-    *((1, 2, 3, 4, 5), (-8, 64), 6),
+    *((1, 2, 3, 4, 5), (-8, 64), 6, ObservedRequest(4096, 4, ((0, 0), (3, 64)), "a")),
 )
 OBSERVED = Behaviour(
     *("add", ObservedMachine(16, 64, 16, source="a page"), (64, 2, 1), (32, 1, 1), 4, 3, True, 1234, 5),
@@ -177,6 +184,13 @@ HOSTILE = [
     (("accesses", 0, 2), "jump"),
     (("accesses", 0, 9), [1, 2]),
     (("accesses", 0, 5), -3),
+    (("accesses", 0, 18), [0, 4, [[0, 0]]]),
+    (("accesses", 0, 18), [0, 1 << 40, [[0, 0]], None]),
+    (("accesses", 0, 18), [0, 4, [], None]),
+    (("accesses", 0, 18), [0, 4, [[0, 1 << 60]], None]),
+    (("accesses", 0, 18), [0, 4, [[0]] * 5000, None]),
+    (("accesses", 0, 18), [0, 4, [[4096, 0]], None]),
+    (("accesses", 0, 18), [0, 4, [[0, 0]], 1]),
     (("loops", 0, 3), float("inf")),
     (("loops", 0, 3), 10**400),
     (("loops", 0, 3), None),
@@ -193,6 +207,13 @@ HOSTILE = [
 def test_hostile_content_is_damage(path: tuple[Any, ...], value: object) -> None:
     with pytest.raises(FormatError, match="the behaviour of a kernel"):
         behaviours.decoded(changed(path, value), "add", 1)
+
+
+def test_counts_of_an_earlier_kernlens_have_no_examples() -> None:
+    document = json.loads(behaviours.encoded(OBSERVED))
+    document["accesses"] = [each[:-1] for each in document["accesses"]]
+    former = behaviours.decoded(json.dumps(document).encode(), "add", 3)
+    assert former == replace(OBSERVED, accesses=tuple(replace(each, example=None) for each in OBSERVED.accesses))
 
 
 @pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff", b"[]", b"1" * 10_000, b" " * (5 << 20)])

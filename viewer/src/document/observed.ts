@@ -1,4 +1,4 @@
-import { column, damaged, integers, list, MOST, object, texts } from "./checked";
+import { column, damaged, integer, integers, list, MOST, object, text, texts } from "./checked";
 import type { Places } from "./places";
 
 /** What an interpreter counted of a kernel on data, by key: of its source, and no time. */
@@ -7,10 +7,48 @@ export interface Observed {
   sentences: string[];
   faults: string[];
   words: Map<number, string[]>;
+  /** The costliest requests of each line's accesses. */
+  requests: Map<number, Request[]>;
   /** Runs by work-items, bytes of global memory, and lanes that idle on average. */
   runs: Float64Array;
   moved: Float64Array;
   idle: Float64Array;
+}
+
+/** What the lanes of one sub-group access together. */
+export interface Request {
+  words: string;
+  /** The bytes in which memory is moved; the banks of local memory, 0 for other memory and where they are not known, and their bytes. */
+  unit: number;
+  banks: number;
+  bank: number;
+  /** The bytes that each lane accesses; the active lanes, and where each begins. */
+  bytes: number;
+  lanes: Int32Array;
+  at: Float64Array;
+}
+
+/** More lanes than any sub-group has; more bytes than any lane accesses; more units than are drawn; the largest offset. */
+const MOST_LANES = 1024;
+const MOST_WIDTH = 1 << 16;
+const MOST_AT = 2 ** 53 - 1;
+
+function requestOf(written: unknown): Request {
+  const what = "observed.requests";
+  const entry = object(written, what);
+  const lanes = list(entry.lanes, what);
+  const at = list(entry.at, what);
+  if (lanes.length === 0 || lanes.length > MOST_LANES || at.length !== lanes.length) damaged(`${what} has ${lanes.length} lanes`);
+  const offset = (each: unknown): number => (typeof each === "number" && Number.isInteger(each) && each >= 0 && each <= MOST_AT ? each : damaged(`${what} holds no offset`));
+  return {
+    words: text(entry.words, what),
+    unit: integer(entry.unit, 1, MOST_WIDTH, what),
+    banks: integer(entry.banks, 0, MOST_LANES, what),
+    bank: integer(entry.bank, 1, MOST_WIDTH, what),
+    bytes: integer(entry.bytes, 1, MOST_WIDTH, what),
+    lanes: integers(lanes, lanes.length, 0, MOST_LANES - 1, what),
+    at: Float64Array.from(at, offset),
+  };
 }
 
 export function observedOf(written: unknown, places: Places, files: number): Observed | null {
@@ -31,6 +69,15 @@ export function observedOf(written: unknown, places: Places, files: number): Obs
     }
     return values;
   };
-  const byKey = new Map(words.map((each, at): [number, string[]] => [places.keyOf(file[at], line[at]), texts(each, "observed.words")]));
-  return { sentences: texts(chunk.sentences, "observed"), faults: texts(chunk.faults, "observed"), words: byKey, runs: weights("runs"), moved: weights("moved"), idle: weights("idle") };
+  const keyed = <Value>(values: unknown[], read: (value: unknown) => Value): Map<number, Value> => new Map(values.map((each, row) => [places.keyOf(file[row], line[row]), read(each)]));
+  const requests = list(chunk.requests ?? [], "observed.requests").slice(0, length);
+  return {
+    sentences: texts(chunk.sentences, "observed"),
+    faults: texts(chunk.faults, "observed"),
+    words: keyed(words, (each) => texts(each, "observed.words")),
+    requests: keyed(requests, (each) => list(each, "observed.requests").map(requestOf)),
+    runs: weights("runs"),
+    moved: weights("moved"),
+    idle: weights("idle"),
+  };
 }

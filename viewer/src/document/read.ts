@@ -1,4 +1,5 @@
 import { damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts, textsByName } from "./checked";
+import { startOf } from "./start";
 import type { ChunkEntry, Diagnostic, FileInfo, Figure, Group, Index, KernelColumns, Passes, ProgramInfo, StageInfo } from "./schema";
 import { DocumentError } from "./source";
 
@@ -19,6 +20,7 @@ export function readIndex(written: unknown): Index {
     }),
     search: textOrNull(index.search, "search"),
     own_lines: index.own_lines === true,
+    start: startOf(index.start ?? []),
     programs: list(index.programs, "programs").map((each, number) => program(each, number, groups)),
     chunks: new Map(Object.entries(object(index.chunks, "chunks")).map(([id, entry]) => [id, place(entry)])),
   };

@@ -10,8 +10,21 @@ export interface Index {
   own_lines: boolean;
   /** The chunk that all kernels are searched by, without reading them. */
   search: string | null;
+  /** The lines to start at, of all kernels that were observed; empty where none was. */
+  start: StartLine[];
   programs: ProgramInfo[];
   chunks: Map<string, ChunkEntry>;
+}
+
+/** A line to start at: the id of its program, the kernel's row in it, and what is said of it. */
+export interface StartLine {
+  program: string;
+  row: number;
+  line: { path: string; line: number } | null;
+  title: string;
+  sentence: string;
+  action: string | null;
+  text: string | null;
 }
 
 /** In a page: where the chunk is in its block, in bytes; elsewhere null. */

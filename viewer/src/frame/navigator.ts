@@ -1,4 +1,4 @@
-import type { Group, Index, ProgramInfo } from "../document/schema";
+import type { Group, Index, ProgramInfo, StartLine } from "../document/schema";
 import { count, fill, h, keepingFocus, largest, plural, visible } from "../dom";
 import { arranged, type Head, id, type Item, itemsOf, keyOf, type Order, type Row } from "./arrange";
 import { widest } from "./header";
@@ -6,6 +6,7 @@ import { type Entry, entriesOf } from "./kernels";
 import { type Line, linesOf, Measured, pieces, type Widths } from "./names";
 import { badgeOf, counted, drawHead, drawItem, type Shown, wordsOf } from "./nav_rows";
 import { splitter } from "./nav_splitter";
+import { startList } from "./start";
 
 /** Heights of a kernel's row and of a head of one line, and of each further line, in pixels; navigator.css draws them so. */
 const ROW = 22;
@@ -75,6 +76,7 @@ export class Navigator {
   constructor(
     private readonly open: (entry: Entry) => void,
     private readonly openEmpty: (program: ProgramInfo) => void,
+    private readonly begin: (entry: Entry, line: StartLine) => void,
   ) {
     this.element.append(h("div", { class: "nh" }, this.heading, this.chosen), this.columns, this.list, splitter(this.element));
     this.list.addEventListener("scroll", () => this.render(), { passive: true });
@@ -88,7 +90,10 @@ export class Navigator {
 
   show(index: Index): void {
     const entries = entriesOf(index);
-    if (this.base === null) this.base = this.ranking = index.programs;
+    if (this.base === null) {
+      this.base = this.ranking = index.programs;
+      this.columns.before(...[startList(index.start, entries, this.begin)].filter((each) => each !== null));
+    }
     this.programs = index.programs;
     this.groups = itemsOf(entries, index.programs, this.base, this.ranking);
     this.kernels = entries.length;

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_texts
-from kernlens.analysis.observed_causes import observed_causes
-from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine
+from kernlens.analysis.observed_causes import Cause, causes_of_launches, observed_causes
+from kernlens.analysis.observed_code import observed_code, observed_texts
+from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine, ObservedRequest
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -42,17 +43,7 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
         "llvm_instructions": observed.instructions,
         "copied_bytes": observed.copied_bytes,
         "lines": list(map(line_document, observed.lines)),
-        "causes": [
-            {
-                **_where(cause.place),
-                "kind": cause.kind,
-                "sentence": cause.sentence,
-                "action": cause.action,
-                "share": None if cause.share is None else round(cause.share, 3),
-                "resource": cause.resource,
-            }
-            for cause in observed_causes(observed, texts)
-        ],
+        "causes": list(map(cause_document, observed_causes(observed, texts))),
         "accesses": [_access(access) for access in observed.accesses],
         "branches": [
             {
@@ -78,6 +69,25 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
         "launches": observed.launches,
         "reason": observed.reason or None,
     }
+
+
+def cause_document(cause: Cause) -> dict[str, Any]:
+    """Return a cause of waste, its place first."""
+    return {
+        **_where(cause.place),
+        "kind": cause.kind,
+        "sentence": cause.sentence,
+        "action": cause.action,
+        "share": None if cause.share is None else round(cause.share, 3),
+        "resource": cause.resource,
+    }
+
+
+def causes_document(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """Return the key ``causes`` of a kernel that was observed: of all its launches together."""
+    observed = observed_code(kernel)
+    causes = causes_of_launches(observed, observed_texts(program, observed)) if observed else ()
+    return {"causes": list(map(cause_document, causes))}
 
 
 def line_document(line: ObservedLine) -> dict[str, Any]:
@@ -110,6 +120,16 @@ def _access(access: ObservedAccess) -> dict[str, Any]:
         "contention": access.contention,
         "pattern": access.pattern,
         "ungrouped": access.ungrouped,
+        "example": None if access.example is None else _request(access.example),
+    }
+
+
+def _request(request: ObservedRequest) -> dict[str, Any]:
+    return {
+        "argument": request.argument,
+        "offset": request.begin,
+        "bytes": request.bytes,
+        "lanes": [list(lane) for lane in request.lanes],
     }
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kernlens.analysis.line_texts import source_line, source_texts
-from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
-from kernlens.cli.answers.behaviour_document import line_document
-from kernlens.cli.answers.behaviour_text import cause_sentences
+from kernlens.analysis.line_texts import source_line
+from kernlens.analysis.observed_causes import causes_of_launches
+from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
+from kernlens.cli.answers.behaviour_document import causes_document, line_document
 from kernlens.model.behaviour import ObservedLine
 from kernlens.model.figures import EXCESS, MOVED, RUNS
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.behaviour_words import fault_sentence, line_sentences, observed_sentences
+from kernlens.report.behaviour_words import (
+    cause_sentence,
+    cause_words,
+    fault_sentence,
+    line_sentences,
+    observed_sentences,
+)
 from kernlens.report.describe import kernel_heading, plural, short_names
 from kernlens.report.listing import heading
 from kernlens.report.style import style
@@ -36,8 +42,9 @@ _WIDTH = 9
 class BehaviourNotes:
     """The counts of a kernel's launches as columns of its source lines, and sentences above them."""
 
-    def __init__(self, observed: ObservedCode) -> None:
+    def __init__(self, program: Program, observed: ObservedCode) -> None:
         self._observed = observed
+        self._causes = causes_of_launches(observed, observed_texts(program, observed))
         columns = ["runs", "lanes"] if observed.launches else []
         columns += ["requests", "units", "ideal units"] if observed.has_memory else []
         columns += ["local", "waves", "ideal waves"] if observed.has_local else []
@@ -47,7 +54,8 @@ class BehaviourNotes:
 
     def above(self) -> list[str]:
         """Return the sentences above a kernel's lines."""
-        return _above(self._observed)
+        placeless = [cause for cause in self._causes if cause.place is None]
+        return [*_above(self._observed), *(f"  {cause_sentence(cause)}; {cause.action}" for cause in placeless)]
 
     def of_line(self, path: str, line: int) -> str:
         """Return the cells of a line; blank if it did not run, or has no accesses."""
@@ -63,8 +71,11 @@ class BehaviourNotes:
         return " ".join(_number(cell).rjust(len(heading)) for cell, heading in zip(shown, self._columns, strict=True))
 
     def below(self, path: str, line: int) -> Iterator[str]:
-        """Yield a line on each access of the line that moves more than it must."""
-        yield from (style(sentence, fg="yellow") for sentence in line_sentences(self._observed, (path, line)))
+        """Yield what the line wastes, by which cause, and what to try."""
+        for cause in self._causes:
+            if cause.place is not None and (cause.place.path, cause.place.line) == (path, line):
+                yield style(cause_words(cause), fg="yellow")
+                yield f"  {cause.action}"
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Return nothing: instructions have no counts of their own."""
@@ -108,7 +119,7 @@ def observed_table(program: Program, kernel: Kernel, count: int, order: str, wid
     above += [*_above(observed), ""]
     if not observed.lines:
         return above
-    ordered, texts = _ordered(observed, order), _texts(program, observed)
+    ordered, texts = _ordered(observed, order), observed_texts(program, observed)
     if not ordered:
         return [*above, f"  no line {_NOTHING[order]}", *_causes(observed, texts), ""]
     shown, others = ordered[:count], ordered[count:]
@@ -139,16 +150,16 @@ def _without_code(program: Program, kernel: Kernel) -> list[str]:
     return [style(kernel_heading(program, kernel), bold=True), words]
 
 
-def _texts(program: Program, observed: ObservedCode) -> dict[str, list[str]]:
-    """Return the lines of source files, by the paths of the line table and those of the launches."""
-    texts = source_texts(program)
-    return texts | {path: texts[own] for path, own in observed.paths.items() if own in texts}
+def cause_lines(program: Program, kernel: Kernel) -> list[str]:
+    """Return the causes of waste of a kernel that was observed, below a blank line and a heading; nothing of another."""
+    observed = observed_code(kernel)
+    return _causes(observed, observed_texts(program, observed)) if observed else []
 
 
 def _causes(observed: ObservedCode, texts: Mapping[str, list[str]]) -> list[str]:
-    """Return the causes as ``observe`` prints them, those of all launches, each once."""
-    told = dict.fromkeys(pair for each in observed.launches for pair in cause_sentences(each, texts))
-    lines = [f"  {line}" for sentence, action in told for line in (sentence, f"  {action}")]
+    """Return the causes as ``observe`` prints them, those of all launches together, each once."""
+    causes = causes_of_launches(observed, texts)
+    lines = [f"  {line}" for cause in causes for line in (cause_sentence(cause, observed.source), f"  {cause.action}")]
     more = len(lines) - _MOST_CAUSES
     return [
         *(["", style("Causes, by what they waste", bold=True)] if lines else []),
@@ -206,8 +217,8 @@ def top_document(program: Program, kernel: Kernel, count: int, order: str) -> di
     each with a sentence on every access that moves more than it must."""
     observed = observed_code(kernel)
     if observed is None:
-        return {"observed": None, "observed_lines": None}
-    texts = _texts(program, observed)
+        return {"observed": None, "observed_lines": None, "causes": []}
+    texts = observed_texts(program, observed)
     lines = [
         {
             **line_document(observed.lines[key]),
@@ -218,7 +229,7 @@ def top_document(program: Program, kernel: Kernel, count: int, order: str) -> di
         for key in _ordered(observed, order)[:count]
     ]
     whole = {"sentences": list(observed_sentences(observed)), "faults": list(map(fault_sentence, observed.faults))}
-    return {"observed": whole, "observed_lines": lines}
+    return {"observed": whole, "observed_lines": lines, **causes_document(program, kernel)}
 
 
 def csv_cells(kernel: Kernel) -> Iterator[tuple[object, ...]]:

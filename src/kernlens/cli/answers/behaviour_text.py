@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from kernlens.analysis.observed_causes import observed_causes
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.behaviour import Behaviour, ObservedLine
 from kernlens.model.fault import Fault
 from kernlens.report.behaviour_words import (
+    cause_sentence,
     coverage_sentences,
     fault_sentence,
     launch_title,
@@ -37,7 +37,7 @@ def behaviour_lines(
         yield style(f"  {_legend(observed)}", dim=True)
         yield from (f"  {sentence}" for sentence in _totals(observed))
     for title, sentences in (
-        ("Causes, by what they waste", chain.from_iterable(_indented(observed, texts))),
+        ("Causes, by what they waste", _cause_sentences(observed, texts)),
         ("Loops", _loop_sentences(observed)),
         ("Branches whose lanes part", _branch_sentences(observed)),
         ("Faults", _fault_sentences(observed.faults)),
@@ -89,16 +89,10 @@ def _row(line: ObservedLine, observed: Behaviour, texts: Mapping[str, Sequence[s
     return [name, line.runs, lanes, *moved, *local, text]
 
 
-def _indented(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    yield from ((sentence, f"  {action}") for sentence, action in cause_sentences(observed, texts))
-
-
-def cause_sentences(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Yield a sentence on each cause of waste, and what to try, those that waste most first."""
+def _cause_sentences(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for cause in observed_causes(observed, texts):
-        where = f"{place_words(cause.place, observed)}, " if cause.place is not None else ""
-        waste = "" if cause.share is None else f"; {100 * cause.share:.0f}% of all {cause.resource} are waste here"
-        yield f"{where}{cause.kind}: {cause.sentence}{waste}", cause.action
+        yield cause_sentence(cause, observed.source)
+        yield f"  {cause.action}"
 
 
 def _loop_sentences(observed: Behaviour) -> Iterator[str]:

@@ -23,6 +23,8 @@ from kernlens.analysis.costs import (
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.cli.answers.advice_document import piece_document
+from kernlens.cli.answers.behaviour_document import causes_document
+from kernlens.cli.answers.behaviour_notes import cause_lines, observed_table, top_document
 from kernlens.cli.answers.pressure_answer import (
     held_table,
     peak_words,
@@ -38,6 +40,7 @@ from kernlens.model.figures import (
     EVERY_FIGURE,
     LINE_COLUMNS,
     LINE_ORDERS,
+    MOVED,
     OBSERVED,
     OF_FAMILIES,
     PEAK,
@@ -88,6 +91,8 @@ def costliest_kernel(
 ) -> str:
     """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them;
     ``has_pressure``: with all that ``annotate --pressure`` answers; ``has_waits``: with cycles."""
+    if kernel.behaviours and not kernel.code_size:
+        return encoded(kernel_document(kernel) | top_document(program, kernel, count, MOVED))
     cycles = cycles_of(kernel.waits) if has_waits else {}
     measured: dict[str, Any] = {
         "costs": _costs_document(kernel, _with_cycles(kernel.costs, cycles)),
@@ -98,6 +103,7 @@ def costliest_kernel(
         costs, peak = _of_function(kernel, each, cycles)
         measured["functions"].append(function_document(each) | {"costs": _costs_document(kernel, costs), PEAK: peak})
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
+    document |= causes_document(program, kernel) if kernel.behaviours else {}
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
     if has_waits:
         document |= {"waits": waits_document(kernel, has_lines=False)}
@@ -146,6 +152,8 @@ def costliest_table(
     line stand apart, so that all rows together are the kernel; what the kernel has none of has no column. ``has_pressure``:
     with all that ``annotate --pressure`` answers; ``has_waits``: with cycles, and what each line waits for most;
     ``width``: that of tables, at most."""
+    if kernel.behaviours and not kernel.code_size:
+        return observed_table(program, kernel, count, MOVED, width)
     estimate = wait_heading(kernel) if has_waits else ()
     asks_spills = SPILL_COSTS.issuperset(LINE_ORDERS[order].keys)
     unknown_spills = _unknown_spills(kernel, is_asked=asks_spills)
@@ -169,7 +177,7 @@ def costliest_table(
     total = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
     rows = list(_rows(program, kernel, by_line, total, weights, has_cycles=bool(cycles)))
     advice = list(_advice_lines(program, kernel, by_line, width))
-    below = ["", *advice, ""] if advice else [""]
+    below = [*(["", *advice] if advice else []), *cause_lines(program, kernel), ""]
     return [*above, *trips_words(kernel), *_table("line", rows, total, ("source", messages), width), *below]
 
 

@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from kernlens.analysis.sampled_kernels import SampledKernels
+from kernlens.analysis.start_here import start_here
 from kernlens.errors import KernlensError
 from kernlens.isa.intel.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
@@ -18,6 +19,7 @@ from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.name_groups import Listed, kernel_names
 from kernlens.report.explore.program_index import SPILL_COLUMNS, Diagnosed, ProgramEntries, Redaction, with_any
 from kernlens.report.json_text import attributes
+from kernlens.report.start_words import start_sentence, text_of
 
 SCHEMA = 2
 
@@ -106,10 +108,46 @@ def explore_document(
         ],
         "opcodes": EXPLANATIONS,
         "groups": _grouped(built, programs, chosen),
+        **_start(programs, chosen, built, is_redacted=redaction is not None),
         "search": entries.search(programs, built),
         "programs": [*built, *map(entries.failed, failed), *(entries.left_out(*each) for each in left_out)],
     }
     return ExploreDocument(index, chunks)
+
+
+def _start(
+    programs: Sequence[Program],
+    chosen: Sequence[Collection[str]],
+    entries: Sequence[dict[str, Any]],
+    *,
+    is_redacted: bool,
+) -> dict[str, Any]:
+    """Return the key ``start``: at which lines to start, if kernels were observed. Nothing is decoded for it."""
+    rows = {
+        (id(program), name): (entry["id"], row)
+        for program, names, entry in zip(programs, chosen, entries, strict=True)
+        for row, name in enumerate(names)
+    }
+    selection = [
+        (program, [program.kernels[name] for name in names]) for program, names in zip(programs, chosen, strict=True)
+    ]
+    start = start_here(selection, has_estimate=False)
+    lines = []
+    for line in start.lines:
+        program, row = rows[id(line.program), line.kernel.name]
+        lines.append(
+            {
+                "program": program,
+                "row": row,
+                "path": line.place.path if line.place else None,
+                "line": line.place.line if line.place else 0,
+                "title": line.cause.kind if line.cause else "no waste is known",
+                "sentence": start_sentence(line),
+                "action": line.cause.action if line.cause else None,
+                "text": None if is_redacted else text_of(line),
+            }
+        )
+    return {"start": lines} if lines else {}
 
 
 def _grouped(

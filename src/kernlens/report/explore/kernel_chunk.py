@@ -61,6 +61,7 @@ def kernel_document(
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
         stages.append(_stage(text, places, known) if room >= 0 else _missing_stage(text, _TOO_LARGE))
+    observed = observed_columns(program, kernel, places, is_redacted=is_redacted) if kernel.behaviours else None
     own = places.own_files(own_files(source_map.table, own_roots)) if source_map is not None else []
     return {
         "schema": 2,
@@ -76,7 +77,7 @@ def kernel_document(
         "warning": source_map.warning if source_map else None,
         "stages": stages,
         "advice": advice,
-        **({"observed": observed_columns(kernel, places, is_redacted=is_redacted)} if kernel.behaviours else {}),
+        **({} if observed is None else {"observed": observed}),
         "missing": missing,
     }
 
@@ -100,6 +101,9 @@ def _code(
     sampled: SampledKernels | None,
     missing: dict[str, str],
 ) -> dict[str, Any] | None:
+    if kernel.behaviours and not kernel.code_size:
+        missing["code"] = f"{kernel.line_table_reason}; what it did on data stands at its source lines"
+        return None
     try:
         if len(kernel.instructions) > MOST_INSTRUCTIONS:
             count = f"{len(kernel.instructions):,} instructions"
