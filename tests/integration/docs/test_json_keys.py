@@ -123,9 +123,9 @@ def test_the_documents_of_programs(folder: Path) -> None:
     documents.append(answer("annotate", "called.klens", cwd=folder))
     library = folder / "include/sycl"
     library.mkdir(parents=True)
-    (library / "f.h").write_text("float f(float x)\n{\n    return native_sin(x) * 3.0f;\n}\n")
+    (library / "f.h").write_text("float f(global float *a)\n{\n    return native_sin(a[0]) * 3.0f;\n}\n")
     (folder / "own.cl").write_text(
-        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a[0]);\n}\n'
+        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a);\n}\n'
     )
     done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
     assert done.returncode == 0, done.stderr

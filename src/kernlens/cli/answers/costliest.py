@@ -22,6 +22,7 @@ from kernlens.analysis.costs import (
 )
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
+from kernlens.cli.answers.access_words import accesses_document
 from kernlens.cli.answers.advice_document import piece_document
 from kernlens.cli.answers.pressure_answer import (
     held_table,
@@ -98,6 +99,7 @@ def costliest_kernel(
         costs, peak = _of_function(kernel, each, cycles)
         measured["functions"].append(function_document(each) | {"costs": _costs_document(kernel, costs), PEAK: peak})
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
+    document |= accesses_document(program, kernel)
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
     if has_waits:
         document |= {"waits": waits_document(kernel, has_lines=False)}
