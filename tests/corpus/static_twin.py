@@ -21,7 +21,7 @@ from typing import Any
 
 from kernlens.analysis.lanes import polynomials as forms
 from kernlens.analysis.lanes.addresses import addresses
-from kernlens.analysis.lanes.patterns import Group
+from kernlens.analysis.lanes.patterns import Group, is_bounded
 from kernlens.analysis.lanes.polynomials import Symbol
 from kernlens.dataclass import dataclass
 from kernlens.model.behaviour import CONSTANT, GLOBAL, LOCAL, ObservedAccess
@@ -35,8 +35,14 @@ DATA = ROOT / "tests" / "data" / "behaviour"
 DARKTABLE = Path("/usr/share/darktable/kernels")
 WIDTHS = (32, 16)
 SECONDS = 20
-#: What the code says: nothing; a stride in bytes, with the launch's arguments; one for all neighbours.
-UNKNOWN, NUMBER, ARGUMENT, EVEN = VERDICTS = ("unknown", "a number", "with arguments", "not known, the same for all")
+#: What the code says: nothing; a stride in bytes; one with the launch's arguments; one for all neighbours; one between bounds.
+UNKNOWN, NUMBER, ARGUMENT, EVEN, BOUNDED = VERDICTS = (
+    "unknown",
+    "a number",
+    "with arguments",
+    "not known",
+    "between bounds",
+)
 
 
 @dataclass(frozen=True)
@@ -106,11 +112,11 @@ def stride(group: Group, form: forms.Form | None, values: Mapping[Symbol, int]) 
     told = group.stride(form)
     if told is None:
         return UNKNOWN, None
-    number = forms.value_of(told)
-    if number is not None:
-        return NUMBER, number
     number = forms.value_of(forms.put(told, values))
-    return (EVEN, None) if number is None else (ARGUMENT, number)
+    if is_bounded(form):
+        return BOUNDED, number
+    is_number = forms.value_of(told) is not None
+    return (EVEN, None) if number is None else (NUMBER if is_number else ARGUMENT, number)
 
 
 def contradiction(verdict: str, number: int | None, access: ObservedAccess) -> str:
@@ -118,6 +124,18 @@ def contradiction(verdict: str, number: int | None, access: ObservedAccess) -> s
     same, consecutive, strided, irregular, _ = access.patterns
     if verdict == UNKNOWN:
         return ""
+    if verdict == BOUNDED:  # Most requests are those that no bound cuts.
+        most = max(access.patterns)
+        same, consecutive, strided, irregular = (
+            count * (count == most) for count in (same, consecutive, strided, irregular)
+        )
+        if (
+            strided
+            and number is not None
+            and access.stride is not None
+            and access.stride[0] <= number <= access.stride[1]
+        ):
+            return ""
     if irregular:
         return "irregular"
     if number is None:

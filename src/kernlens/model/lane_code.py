@@ -12,6 +12,8 @@ ADD, SUBTRACT, MULTIPLY, NEGATE, DIVIDE, REMAINDER = "add", "subtract", "multipl
 SHIFT_LEFT, SHIFT_RIGHT, AND, OR = "shift left", "shift right", "and", "or"
 #: ``operands`` are factors and a summand; a number of other bits or another type for the same bits.
 MULTIPLY_ADD, CONVERT = "multiply-add", "convert"
+#: A comparison of two integers by their order, and the least, the greatest or the middle of the operands.
+COMPARE, BOUND = "compare", "bound"
 #: A choice by the first operand; the values that come from the blocks ``literals``.
 SELECT, PHI = "select", "phi"
 #: Vectors: of components; the component or the components ``literals`` of one or two; with another component.

@@ -7,6 +7,8 @@ from kernlens.model.source_map import SourcePlace
 
 #: What the pattern of an access begins with whose neighbours are equally far apart.
 STRIDED = "stride"
+#: What it ends with where a clamp, a least or a greatest number may give some work-items another address.
+BETWEEN_BOUNDS = " between bounds"
 SAME, CONSECUTIVE, UNKNOWN = "same address", "consecutive", "unknown"
 
 

@@ -143,16 +143,17 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
-        names = ("small", "called", "spill", "sine")
+        names = ("small", "called", "spill", "sine", "own")
         compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in names))
     (folder / "rows.cl").write_text(ROWS)
     done = kernlens("compile", "rows.cl", "--device", "dg2", "-o", "rows.klens", cwd=folder)
     assert done.returncode == 0, done.stderr
     trips = "--trips", "8=10", "--trips", "depth=4"
     listed, costliest = shapes("annotate --trips")
-    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder))
-    advised = answer("annotate", "sine.klens", "--top=3", *trips[2:], cwd=folder)
-    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), advised)
+    inlined = answer("annotate", "own.klens", *trips[2:], cwd=folder)
+    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder), inlined)
+    others = [answer("annotate", f"{name}.klens", "--top=3", *trips[2:], cwd=folder) for name in ("sine", "own")]
+    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), *others)
     (shape,) = shapes("annotate --offset")
     (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
     offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])

@@ -7,7 +7,7 @@ rounds: its heads' values are taken for equal until a way back to them brings an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kernlens.analysis.lanes import polynomials as forms
 from kernlens.analysis.lanes.arithmetic import computed
@@ -17,6 +17,8 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import TooManyError
 from kernlens.model.lane_code import (
     ATOMIC,
+    BOUND,
+    COMPARE,
     CONSTRUCT,
     EXTRACT,
     GLOBAL_ID,
@@ -67,6 +69,8 @@ class _Reading:
         self._values: dict[int, Value] = {}
         #: The block in which a symbol got its value.
         self._homes: dict[Symbol, int] = {}
+        #: The two sides of comparisons.
+        self._compared: dict[int, Sequence[Value]] = {}
         #: Choices whose values differ by what all work-items share, and those that each work-item may have its own of.
         self._apart: set[Symbol] = set()
         self._lost: set[Symbol] = set()
@@ -144,12 +148,20 @@ class _Reading:
             return tuple(part for each in operands for part in (each if isinstance(each, tuple) else (each,)))
         if name in (EXTRACT, INSERT, SHUFFLE):
             return self._picked(step, operands, block)
+        if name == COMPARE:
+            self._compared[step.result] = operands
+        if name == SELECT and (
+            bounded := self._bounded(step, operands[1:], block, self._compared.get(step.operands[0]))
+        ):
+            return bounded
         if name == SELECT:
             return self._joined(step, operands[1:], block, is_mixed=not self._is_uniform(operands[0]))
         if name == LOAD:
             is_shared = step.space in _SHARED and step.text != "volatile" and self._is_uniform(operands[0])
             return self._own(step.result, block) if is_shared else None
         vectors = [each for each in operands if isinstance(each, tuple)]
+        if name == BOUND and (bounded := self._bounded(step, operands, block, _sides(operands, self._is_uniform))):
+            return bounded
         if not vectors:
             return self._computed(step, operands, step.result, block)
         rows = [each if isinstance(each, tuple) else (each,) * len(vectors[0]) for each in operands]
@@ -165,6 +177,24 @@ class _Reading:
             is_whole = not forms.is_long(form) and (forms.FRESH,) not in form
             return form if is_whole else self._with_symbol(own, name, block)
         return self._own(name, block) if all(map(self._is_uniform, operands)) else None
+
+    def _bounded(
+        self, step: Step, operands: Sequence[Value], block: int, compared: Sequence[Value] | None
+    ) -> Form | None:
+        """Return a number between bounds: the one operand in which work-items differ, and what bounds that all share add.
+        Where two values are ``compared`` to choose, one of them differs between work-items as that operand does."""
+        forms_of = [each for each in operands if each is not None and not isinstance(each, tuple)]
+        own = [each for each in forms_of if not self._is_uniform(each)]
+        if len(forms_of) < len(operands) or len(own) != 1 or compared is None:
+            return None
+        lanes = forms.uncut(forms.parts(own[0], self._lanes)[0])
+        known = [each for each in compared if each is not None and not isinstance(each, tuple)]
+        sides = [forms.uncut(forms.parts(each, self._lanes)[0]) for each in known]
+        if sorted(map(bool, sides)) != [False, True] or lanes not in sides:
+            return None
+        name = f"{step.result}"
+        self._homes[f"cut {name}"] = block
+        return forms.add(own[0], forms.cut(name))
 
     def _with_symbol(self, own: Form, name: Symbol, block: int) -> Form | None:
         return None if forms.is_long(own) else forms.add(own, self._own(name, block))
@@ -206,7 +236,16 @@ class _Reading:
                 ways[flow.is_back(source, block)].append(operand)
         is_mixed = any(ways[each] and (block, each) in flow.mixed for each in ways)
         values = [self._seen(each, block) for operands in ways.values() for each in operands]
+        if is_mixed and (bounded := self._bounded(step, values, block, self._compared.get(self._choice(block)))):
+            return bounded
         return self._joined(step, values, block, is_mixed=is_mixed)
+
+    def _choice(self, block: int) -> int:
+        """Return the condition of a choice between two values without further code, which meet in a block; -1 for another."""
+        before = self._flow.predecessors[block]
+        heads = {each if len(self._code.blocks[each].successors) > 1 else self._flow.above(each) for each in before}
+        head = heads.pop() if len(heads) == 1 and len(before) == 2 else -1
+        return self._code.blocks[head].condition if head >= 0 else -1
 
     def _joined(self, step: Step, values: Sequence[Value], block: int, *, is_mixed: bool) -> Value:
         """Return what is known of a value that is one of several; ``is_mixed``: not the same one for all work-items."""
@@ -236,3 +275,9 @@ class _Reading:
             return None
         self._apart.add(name)
         return self._with_symbol(own[0], name, block)
+
+
+def _sides(operands: Sequence[Value], is_uniform: Callable[[Value], bool]) -> list[Value]:
+    """Return the operand in which work-items differ, and a bound."""
+    own = [each for each in operands if not is_uniform(each)]
+    return [*own[:1], forms.NOTHING]

@@ -38,6 +38,11 @@ class Flow:
         self._diverged: set[int] = set()
         self._find_loops()
 
+    def above(self, block: int) -> int:
+        """Return the only block that leads to a block, -1 if there is none."""
+        before = self.predecessors[block]
+        return before[0] if len(before) == 1 else -1
+
     def is_back(self, source: int, target: int) -> bool:
         """Tell whether an edge leads back to the head of a loop."""
         return target in self.loops[source]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kernlens.analysis.lanes import polynomials as forms
-from kernlens.analysis.lanes.addresses import addresses
+from kernlens.analysis.lanes.addresses import AddressForm, addresses
 from kernlens.analysis.lanes.polynomials import Form, Symbol
 from kernlens.dataclass import dataclass
 from kernlens.model.lane_code import (
@@ -17,9 +17,8 @@ from kernlens.model.lane_code import (
     LOCAL_ID,
     LOCAL_SIZE,
     LaneCode,
-    Step,
 )
-from kernlens.model.static_access import CONSECUTIVE, SAME, STRIDED, UNKNOWN, StaticAccess
+from kernlens.model.static_access import BETWEEN_BOUNDS, CONSECUTIVE, SAME, STRIDED, UNKNOWN, StaticAccess
 
 #: A wider access is several for those that count requests, as its alignment allows.
 _WIDEST, _WORD = 16, 4
@@ -56,9 +55,11 @@ class Group:
         return frozenset((LANE, *(f"{LOCAL_ID} {dimension}" for dimension in self.dimensions)))
 
     def stride(self, form: Form | None) -> Form | None:
-        """Return by how much the addresses of neighbours differ; None if that is not known, or not the same for all."""
+        """Return by how much the addresses of neighbours differ that no bound cuts; None if that is not known, or not the same
+        for all."""
         if form is None:
             return None
+        form = forms.uncut(form)
         if self.local is not None:
             form = forms.put(form, {f"{LOCAL_SIZE} {each}": size for each, size in enumerate(self.local)})
         steps = [forms.coefficient(form, f"{LOCAL_ID} {each}") for each in self.dimensions]
@@ -76,10 +77,16 @@ class Group:
 
 def static_accesses(code: LaneCode, group: Group) -> list[StaticAccess]:
     """Return the accesses of a kernel, in the order of its code. Raises TooManyError for code that is too large to follow."""
-    return [_access(each.step, group.stride(each.form), code.names) for each in addresses(code, group.lanes)]
+    return [_access(each, group.stride(each.form), code.names) for each in addresses(code, group.lanes)]
 
 
-def _access(step: Step, stride: Form | None, names: Mapping[int, str]) -> StaticAccess:
+def is_bounded(form: Form | None) -> bool:
+    """Tell whether bounds may cut an address."""
+    return form is not None and any(map(forms.is_cut, form))
+
+
+def _access(address: AddressForm, stride: Form | None, names: Mapping[int, str]) -> StaticAccess:
+    step = address.step
     width, alignment = step.literals
     number = None if stride is None else forms.value_of(stride)
     natural = min(alignment or _WIDEST, _WIDEST)
@@ -91,6 +98,8 @@ def _access(step: Step, stride: Form | None, names: Mapping[int, str]) -> Static
         pattern = f"{STRIDED} of {told} bytes" if told else f"{STRIDED} that is not known"
     else:
         pattern = SAME if not number else CONSECUTIVE if number == part else f"{STRIDED} of {number:,} bytes"
+    if stride is not None and is_bounded(address.form):
+        pattern += BETWEEN_BOUNDS
     return StaticAccess(step.place, step.calls, step.name, step.space, width, pattern, number)
 
 

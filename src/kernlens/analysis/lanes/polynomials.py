@@ -15,6 +15,23 @@ _MOST_PRODUCTS, _MOST_FACTORS = 24, 5
 NOTHING: Form = {}
 #: Stands for a number that all work-items share and no other symbol tells.
 FRESH = "?"
+#: Begins the symbol of what a bound adds to a number that it cuts: nothing, where it does not.
+_CUT = "cut "
+
+
+def cut(name: Symbol) -> Form:
+    """Return the form of what a bound of this name adds."""
+    return {(f"{_CUT}{name}",): 1}
+
+
+def uncut(form: Form) -> Form:
+    """Return the form without what bounds add."""
+    return {product: count for product, count in form.items() if not is_cut(product)}
+
+
+def is_cut(product: Product) -> bool:
+    """Tell whether a product has what a bound adds, which each work-item has its own of."""
+    return any(isinstance(each, str) and each.startswith(_CUT) for each in product)
 
 
 def number(value: int) -> Form:
@@ -70,7 +87,7 @@ def is_long(form: Form) -> bool:
 
 def parts(form: Form, lanes: frozenset[Symbol]) -> tuple[Form, Form]:
     """Return the products that have a symbol which work-items differ in, and the others."""
-    own = {product: count for product, count in form.items() if not lanes.isdisjoint(product)}
+    own = {product: count for product, count in form.items() if not lanes.isdisjoint(product) or is_cut(product)}
     return own, {product: count for product, count in form.items() if product not in own}
 
 

@@ -47,10 +47,11 @@ _POINTER_CHAINS = frozenset((67, 70))
 _ENDS = frozenset((OP_BRANCH, OP_CHOICE, OP_SWITCH, 252, OP_RETURN, OP_RETURN_VALUE, OP_UNREACHABLE))
 #: Instructions whose operands, all of them ids, decide what they yield.
 _PURE = frozenset((1, 77, 78, *range(109, 125), *range(126, 169), *range(170, 206)))
-#: Functions of OpenCL.std: mad24, mul24, vload and vstore.
+#: Functions of OpenCL.std: mad24, mul24, vload and vstore, clamp, max and min.
 _MULTIPLY_ADD, _MULTIPLIED = (167, 168), (169, 170)
 _VLOADS, _VSTORES = frozenset((171, 173, 174, 179)), frozenset((172, *range(175, 179), 180, 181))
 _ALIGNED_HALVES = frozenset((179, 180, 181))
+_BOUNDS = frozenset((149, 150, *range(156, 160)))
 #: Functions of OpenCL.std that only compute, those of a pointer to a work-item's own memory too.
 _COMPUTING = frozenset((*range(171), 182, 183, *range(201, 205)))
 _VOLATILE, _ALIGNED = 1, 2
@@ -313,6 +314,8 @@ class _Inlining:
         number = operands[3]
         if number in _MULTIPLY_ADD or number in _MULTIPLIED:
             self._add(block, frame, each, code.MULTIPLY_ADD if number in _MULTIPLY_ADD else code.MULTIPLY, operands[4:])
+        elif number in _BOUNDS:
+            self._add(block, frame, each, code.BOUND, operands[4:])
         elif number in _COMPUTING:
             self._add(block, frame, each, code.PURE, operands[4:])
         elif number in _VLOADS or number in _VSTORES:

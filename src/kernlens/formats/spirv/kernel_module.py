@@ -22,6 +22,7 @@ CHAINS, ATOMICS = frozenset((65, 66, 67, 70)), frozenset((227, *range(229, 243),
 NAMED = {
     **{126: code.NEGATE, 128: code.ADD, 130: code.SUBTRACT, 132: code.MULTIPLY, 134: code.DIVIDE, 137: code.REMAINDER},
     **{194: code.SHIFT_RIGHT, 195: code.SHIFT_RIGHT, 196: code.SHIFT_LEFT, 197: code.OR, 199: code.AND},
+    **dict.fromkeys(range(172, 180), code.COMPARE),
     **dict.fromkeys((83, 113, 114, 117, 120, 121, 122, 123), code.CONVERT),
 }
 _NAME, _STRING, _LINE, _IMPORT, _MODEL, _ENTRY, _DECORATE, _LABEL, _NO_LINE = 5, 7, 8, 11, 14, 15, 71, 248, 317
