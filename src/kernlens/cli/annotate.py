@@ -237,6 +237,7 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
     def lines(program: Program, kernel: Kernel) -> list[str]:
         besides: list[Beside] = []
+        observed = None
         if kernel.behaviours and not kernel.code_size:
             from kernlens.cli.answers.behaviour_notes import BY_LINE, observed_table
 
@@ -247,6 +248,9 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
             observed = observed_code(kernel)
             besides += [BehaviourNotes(program, observed)] if observed else []
+        from kernlens.cli.answers.access_words import AccessNotes
+
+        besides.append(AccessNotes(program, kernel, observed.lines if observed else ()))
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 

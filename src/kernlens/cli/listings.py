@@ -181,6 +181,7 @@ class Json:
 
 def instructions_json(only: LineChoice | None = None, *, is_placed: bool, has_waits: bool = False) -> Json:
     """Return the document of ``annotate`` or, without places, of ``disasm``; ``has_waits``: with cycles."""
+    from kernlens.cli.answers.behaviour_document import further_document
     from kernlens.report.program_document import SCHEMA, kernel_pieces, program_document
 
     return Json(
@@ -191,17 +192,11 @@ def instructions_json(only: LineChoice | None = None, *, is_placed: bool, has_wa
             program.meant_line(only),
             is_placed=is_placed,
             has_waits=has_waits,
-            more=_observed(program, kernel) if is_placed and kernel.behaviours else None,
+            more=further_document(program, kernel) if is_placed else None,
         ),
         has_texts=True,
         counted=list if is_placed and only is None and not has_waits else None,
     )
-
-
-def _observed(program: Program, kernel: Kernel) -> dict[str, Any]:
-    from kernlens.cli.answers.behaviour_document import observed_document
-
-    return observed_document(program, kernel)
 
 
 class Viewed:

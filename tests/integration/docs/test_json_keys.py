@@ -123,9 +123,9 @@ def test_the_documents_of_programs(folder: Path) -> None:
     documents.append(answer("annotate", "called.klens", cwd=folder))
     library = folder / "include/sycl"
     library.mkdir(parents=True)
-    (library / "f.h").write_text("float f(float x)\n{\n    return native_sin(x) * 3.0f;\n}\n")
+    (library / "f.h").write_text("float f(global float *a)\n{\n    return native_sin(a[0]) * 3.0f;\n}\n")
     (folder / "own.cl").write_text(
-        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a[0]);\n}\n'
+        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a);\n}\n'
     )
     done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -143,16 +143,17 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
-        names = ("small", "called", "spill", "sine")
+        names = ("small", "called", "spill", "sine", "own")
         compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in names))
     (folder / "rows.cl").write_text(ROWS)
     done = kernlens("compile", "rows.cl", "--device", "dg2", "-o", "rows.klens", cwd=folder)
     assert done.returncode == 0, done.stderr
     trips = "--trips", "8=10", "--trips", "depth=4"
     listed, costliest = shapes("annotate --trips")
-    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder))
-    advised = answer("annotate", "sine.klens", "--top=3", *trips[2:], cwd=folder)
-    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), advised)
+    inlined = answer("annotate", "own.klens", *trips[2:], cwd=folder)
+    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder), inlined)
+    others = [answer("annotate", f"{name}.klens", "--top=3", *trips[2:], cwd=folder) for name in ("sine", "own")]
+    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), *others)
     (shape,) = shapes("annotate --offset")
     (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
     offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
