@@ -20,6 +20,7 @@ from tests.integration.annotate.test_variables import PLACES
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.docs.json_shapes import PAGE, Shape, shapes
 from tests.integration.drivers.test_simulated_devices import WAITING
+from tests.integration.layers.opencl_layer_fixtures import pocl
 from tests.integration.stages.stage_fixtures import SMALL
 from tests.tree import ROOT
 from tests.writers.programs import spirv
@@ -249,13 +250,28 @@ def test_keys_of_layer_are_documented(tmp_path: Path) -> None:
     compare(capturing, answer("layer", "--capture", tmp_path / "x.klens"))
 
 
+_LAUNCHING = """
+import pyopencl
+context = pyopencl.create_some_context(False)
+queue = pyopencl.CommandQueue(context)
+buffer = pyopencl.Buffer(context, pyopencl.mem_flags.READ_WRITE, 256)
+program = pyopencl.Program(context, "kernel void zero(global int *a) { a[get_global_id(0)] = 0; }").build()
+program.zero(queue, (64,), None, buffer)
+queue.finish()
+"""
+
+
 def test_keys_of_capture_are_documented(tmp_path: Path) -> None:
     (shape,) = shapes("capture")
     path = tmp_path / "answer.json"
     where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json-file", path)
     done = kernlens("capture", *where, "--", sys.executable, "-c", WAITING, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    compare(shape, json.loads(path.read_text()))
+    timed = ("--time", "-o", tmp_path / "y.klens", "--json-file", tmp_path / "timed.json")
+    environment = pocl(tmp_path / "cache").environment
+    done = kernlens("capture", *timed, "--", sys.executable, "-c", _LAUNCHING, cwd=tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    compare(shape, json.loads(path.read_text()), json.loads((tmp_path / "timed.json").read_text()))
 
 
 def test_keys_of_compile_are_documented(folder: Path) -> None:
