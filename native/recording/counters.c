@@ -28,9 +28,11 @@ struct entry {
     struct program_identity program;
     uint64_t device, created;
     struct tally launched;
+    uint64_t number;             /* among those of its process, from 1 */
+    uint64_t timed, nanoseconds; /* launches whose time the device told, and the sum */
     char name[];
 };
-static_assert(offsetof(struct entry, launched) == 40 && offsetof(struct entry, name) == 568, "the file's layout");
+static_assert(offsetof(struct entry, launched) == 40 && offsetof(struct entry, name) == 592, "the file's layout");
 
 /* A kernel of a program on one device; `device` is NULL until it is launched. Not in the chunk, which a parent process that goes on
  * changes while its child makes the copy. */
@@ -55,7 +57,7 @@ struct known_kernel {
 static struct records programs, kernels;
 static struct chunk *chunks;
 static struct counter *counters;
-static uint64_t program_count;
+static uint64_t program_count, counter_count;
 
 /* Has other memory take the chunk's place, with what it holds. */
 static bool replace_memory(struct chunk *chunk, void *other)
@@ -88,6 +90,7 @@ static void after_fork(bool (*damaged)(enum lock lock))
         counter->entry->device = (uintptr_t)counter->device;
         counter->entry->created = 0;
         counter->entry->launched = (struct tally){0};
+        counter->entry->timed = counter->entry->nanoseconds = 0;
     }
 }
 
@@ -127,7 +130,7 @@ static struct counter *new_counter(struct program_identity program, const char *
         return NULL;
     struct entry *entry = (struct entry *)(void *)(chunk->memory + chunk->used);
     chunk->used += size;
-    *entry = (struct entry){.size = size, .program = program};
+    *entry = (struct entry){.size = size, .program = program, .number = ++counter_count};
     memcpy(entry->name, name, length);
     *counter = (struct counter){.entry = entry, .chunk = chunk, .all = counters};
     return counters = GIVE(counter);
@@ -272,6 +275,14 @@ void counter_add(struct counter *counter, const struct tally *launched)
 {
     keep(counter->chunk);
     tally_add(&counter->entry->launched, launched);
+}
+
+uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds)
+{
+    keep(counter->chunk);
+    ++counter->entry->timed;
+    counter->entry->nanoseconds += nanoseconds;
+    return counter->entry->number;
 }
 
 void counters_launched(const void *kernel, const void *device, const struct shape *shape)

@@ -13,7 +13,7 @@ from kernlens.loading.context import Context
 from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import open_bytes
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.report.link.link_answer import link_document, link_graph, link_text
+from kernlens.report.link.link_answer import link_document, link_text
 from tests.fuzz.inputs import Choices, parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers.elf import SHT_NOBITS, SHT_NOTE, SHT_REL, SHT_RELA, ElfWriter, note, rel, rela
@@ -35,7 +35,6 @@ def _foresee(modules: list[tuple[str, memoryview]]) -> None:
         static = predict_static(parsed, rules)
         reasons(forecast)
         check_lines(link_text(forecast, why_not, static))
-        check_lines(link_graph(forecast))
         check_document(link_document(forecast, why_not, static))
 
 

@@ -42,7 +42,6 @@ Kernlens = Callable[..., Done]
 def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Kernlens]:
     """Yield what runs ``kernlens`` with these words, as the installed script does; no toolchain is registered."""
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "no-toolchains"))
-    monkeypatch.setenv("KERNLENS_PAGER", "")
     monkeypatch.setattr("kernlens.toolchain.gpus.devices_here", list)  # Tests have no GPU, wherever they run.
     for variable in (
         "NO_COLOR",
@@ -59,7 +58,7 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        if not sys.stdout.closed:  # A pager that was left early closes it.
+        if not sys.stdout.closed:  # A reader that has gone has closed it.
             sys.stdout.flush()
         status = ended.value.code or 0
         assert isinstance(status, int)

@@ -226,7 +226,7 @@ int Program::first_place(const std::vector<const Block *> &blocks) const {
   return first;
 }
 
-Access *Program::access(Instruction *instruction, Way way, unsigned space_of_memory) {
+Access *Program::access(Instruction *instruction, Way way, unsigned space_of_memory, uint64_t at) {
   Access *&known = instruction->accesses[way];
   if (known) return known;
   const Value *value = instruction->value;
@@ -236,10 +236,12 @@ Access *Program::access(Instruction *instruction, Way way, unsigned space_of_mem
   if (address && space == GLOBAL && interpreter.pointer_space(interpreter.type(address)) == CONSTANT) space = CONSTANT;
   if (interpreter.opcode(value) == OP_CALL && contains(value, "image")) space = IMAGE;
   if (address) alignment = alignment_of(value, argument);
+  if (address && (space == PRIVATE || space == LOCAL)) names.add(space, at, address);
   bool is_fixed = address && (interpreter.is_constant(address) || interpreter.as_argument(address));
   accesses.emplace_back(new Access);
   known = accesses.back().get();
   known->id = static_cast<unsigned>(accesses.size() - 1);
+  known->buffer = at >> BUFFER_BITS;
   known->instruction = instruction;
   known->way = way;
   known->space = space;
@@ -257,6 +259,13 @@ void Program::resize(size_t items) {
     function->calls.assign(items, 0);
     for (auto &loop : function->loops) loop->rounds.assign(items, 0);
   }
+}
+
+uint64_t Program::pending_units(int size) const {
+  uint64_t units = 0;
+  for (const auto &access : accesses)
+    if (access->space == GLOBAL || access->space == CONSTANT) units += access->counters.pending[UNITS32 + size];
+  return units;
 }
 
 void Program::commit() {

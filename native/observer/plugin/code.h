@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter.h"
+#include "names.h"
 
 namespace kernlens {
 
@@ -92,6 +92,7 @@ enum {
   REQUESTS, LANES, BYTES, USED, UNITS32, UNITS64, UNITS128, LEAST32, LEAST64, LEAST128, WAVEFRONTS, LEAST_WAVEFRONTS,
   DISTINCT, CONTENTION, SAME, CONSECUTIVE, STRIDED, IRREGULAR, SINGLE, BEYOND, ACCESS_COUNTERS
 };
+constexpr int UNIT_SIZES = 3;  // of 32, 64 and 128 bytes
 enum Way { LOADS, STORES, ATOMICS };
 enum Space { PRIVATE = 0, GLOBAL = 1, CONSTANT = 2, LOCAL = 3, IMAGE = 4 };
 
@@ -106,6 +107,7 @@ struct Access {
   unsigned id;
   const Instruction *instruction;
   Way way;
+  uint64_t buffer;                  // the number of the one that it came to first
   unsigned space, width = 0, part;  // part: bytes that one request takes of a work-item at most
   bool is_fixed = false;            // all work-items access the same address, as a compiler can see
   Counters<ACCESS_COUNTERS> counters;
@@ -126,15 +128,18 @@ class Program {
     const Entry &entry = recent_[(reinterpret_cast<uintptr_t>(value) >> 4) & (RECENT - 1)];
     return entry.value == value ? entry.instruction : look_up(value);
   }
-  Access *access(Instruction *instruction, Way way, unsigned space_of_memory);
+  Access *access(Instruction *instruction, Way way, unsigned space_of_memory, uint64_t at);
   void resize(size_t items);  // a work-group of so many items begins
   void commit();
+  // Units of global memory that the group that runs now has touched, of one size.
+  uint64_t pending_units(int size) const;
 
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<Place> places;
   std::vector<const char *> files;
   std::map<int, Counters<1>> barriers;
+  Names names;
 
  private:
   static constexpr size_t RECENT = 4096;

@@ -23,8 +23,11 @@ void Counting::begin_group(size_t items) {
   forget_item();
 }
 
-void Counting::end_group() {
+void Counting::end_group(Stratum stratum) {
   flush();
+  observation.of_strata[stratum]++;
+  observation.of_groups[0].add(observation.pending_instructions);
+  for (int size = 0; size < UNIT_SIZES; size++) observation.of_groups[1 + size].add(observation.program.pending_units(size));
   observation.sharing.forget();
   observation.program.commit();
   observation.groups_done++;
@@ -59,8 +62,9 @@ void Counting::end_item(const Item *item) {
 void Counting::access(const Storage *memory, const Item *item, uint64_t address, size_t size, Way way, const uint8_t *value) {
   if (item != item_) turn_to(item);
   Instruction *instruction = observation.program.instruction(interpreter.current_instruction(item));
-  Access *access = observation.program.access(instruction, way, interpreter.space_of(memory));
+  Access *access = observation.program.access(instruction, way, interpreter.space_of(memory), address);
   if (size == 0) return;
+  if (access->space == PRIVATE && instruction->place < 0) return;  // preparing.cc wrote it
   if (access->space == PRIVATE || access->space == IMAGE) {
     access->counters.add(REQUESTS, 1);
     access->counters.add(LANES, 1);

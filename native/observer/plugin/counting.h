@@ -32,7 +32,7 @@ class Counting {
   Observation observation;
 
   void begin_group(size_t items);
-  void end_group();
+  void end_group(Stratum stratum);
 
   // All work-items of the group have come to a barrier; is_local: for local memory.
   void barrier(const Value *value, bool is_local);

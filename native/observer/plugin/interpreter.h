@@ -25,14 +25,17 @@ struct Metadata;
 struct Sizes {
   size_t x, y, z;
   Sizes() : x(0), y(0), z(0) {}
-  Sizes(const Sizes &other) : x(other.x), y(other.y), z(other.z) {}
-  Sizes &operator=(const Sizes &) = default;
   size_t product() const { return x * y * z; }
 };
 
 // Opcodes of LLVM's C interface (llvm-c/Core.h), whose numbers are stable.
-enum Opcode { OP_CALL = 45, OP_LOAD = 27, OP_STORE = 28, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57 };
-enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_POINTER = 12 };
+enum Opcode {
+  OP_ALLOCA = 26, OP_LOAD = 27, OP_STORE = 28, OP_ELEMENT = 29, OP_CAST = 41, OP_CALL = 45, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57,
+  OP_CAST_OF_SPACE = 60
+};
+enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_STRUCT = 10, KIND_ARRAY = 11, KIND_POINTER = 12, KIND_VECTOR = 13 };
+
+enum State { READY, AT_BARRIER, FINISHED };  // of a work-item
 
 // A value of Oclgrind's, and its table of them.
 struct Content {
@@ -47,10 +50,16 @@ struct Interpreter {
   void (*unregister_plugin)(Context *, void *);
   const Value *(*current_instruction)(const Item *);
   Sizes (*local_id)(const Item *);
+  Sizes (*global_id)(const Item *);
+  int (*state_of)(const Item *);
   const Group *(*group_of)(const Item *);
   Sizes (*group_size)(const Group *);
+  Sizes (*group_id)(const Group *);
+  const Item *(*item_of)(const Group *, Sizes);
   const Value *(*current_barrier)(const Group *);
   unsigned (*space_of)(const Storage *);
+  const Item *(*current_item)(const Invocation *);
+  const Group *(*current_group)(const Invocation *);
   const Opaque *(*kernel_of)(const Invocation *);
   Sizes (*groups_of)(const Invocation *);
   Sizes (*global_size)(const Invocation *);
@@ -78,6 +87,9 @@ struct Interpreter {
   const Code *(*successor)(const Value *, unsigned);
   int (*is_constant)(const Value *);
   const Value *(*as_argument)(const Value *);
+  const Value *(*as_instruction)(const Value *);
+  const Value *(*as_expression)(const Value *);
+  const Value *(*as_variable)(const Value *);
   unsigned (*operands)(const Value *);
   const Value *(*operand)(const Value *, unsigned);
   const Value *(*called)(const Value *);
@@ -87,6 +99,11 @@ struct Interpreter {
   unsigned (*pointer_space)(const Opaque *);
   const Opaque *(*element_type)(const Opaque *);
   unsigned (*integer_width)(const Opaque *);
+  const Opaque *(*allocated_type)(const Value *);
+  unsigned (*array_length)(const Opaque *);
+  unsigned (*vector_length)(const Opaque *);
+  unsigned (*field_count)(const Opaque *);
+  const Opaque *(*field)(const Opaque *, unsigned);
   unsigned (*alignment)(const Value *);
   unsigned (*attribute_kind)(const char *, size_t);
   const Opaque *(*call_attribute)(const Value *, unsigned, unsigned);
@@ -119,6 +136,13 @@ struct Interpreter {
   void (*set_metadata)(const Value *, unsigned, Value *);
   const Opaque *(*named_metadata)(Module *, const char *, size_t);
   void (*name_metadata)(Module *, const char *, Value *);
+  Opaque *(*new_builder)(Opaque *);
+  void (*delete_builder)(Opaque *);
+  void (*build_before)(Opaque *, const Value *);
+  Value *(*build_variable)(Opaque *, const Opaque *, const char *);
+  Value *(*build_load)(Opaque *, const Opaque *, Value *, const char *);
+  Value *(*build_store)(Opaque *, Value *, const Value *);
+  void (*set_volatile)(Value *, int);
   Opaque *(*new_pass_options)();
   void (*delete_pass_options)(Opaque *);
   Opaque *(*run_passes)(Module *, const char *, Opaque *, Opaque *);

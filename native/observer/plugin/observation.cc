@@ -1,5 +1,7 @@
 #include "observation.h"
 
+#include <algorithm>
+
 namespace kernlens {
 
 namespace {
@@ -43,6 +45,25 @@ void put_function(const Function &function, FILE *file) {
   }
 }
 
+// Which groups ran, and how far they differ.
+void put_groups(const Observation &observation, FILE *file) {
+  const Sizes &groups = observation.launch.groups;
+  fprintf(file, "groups\t%lu\t%d", static_cast<unsigned long>(observation.chosen), observation.is_sampled);
+  uint64_t inside = 1, corners = 1;
+  for (size_t all : {groups.x, groups.y, groups.z}) {
+    inside *= all > 2 ? all - 2 : all == 1;
+    corners *= std::min<size_t>(all, 2);
+  }
+  if (groups.product() == 1) inside = 0;
+  const uint64_t of_strata[STRATA] = {corners, groups.product() - corners - inside, inside};
+  for (int each = 0; each < STRATA; each++)
+    fprintf(file, "\t%lu\t%lu", static_cast<unsigned long>(of_strata[each]), static_cast<unsigned long>(observation.of_strata[each]));
+  for (const Range &each : observation.of_groups)
+    fprintf(file, "\t%lu\t%lu\t%lu", observation.groups_done ? static_cast<unsigned long>(each.least) : 0,
+            static_cast<unsigned long>(each.sum), static_cast<unsigned long>(each.most));
+  fputc('\n', file);
+}
+
 }  // namespace
 
 void write(const Observation &observation, const std::map<std::string, Message> &messages,
@@ -59,9 +80,15 @@ void write(const Observation &observation, const std::map<std::string, Message> 
           observation.is_out_of_time);
   put_text(launch.kernel.c_str(), file);
   if (!launch.build.empty()) fprintf(file, "build\t%s\n", launch.build.c_str());
+  put_groups(observation, file);
   for (const auto &[address, name] : launch.arguments) {
     fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
     put_text(name.c_str(), file);
+  }
+  for (const auto &[key, name] : program.names.all()) {
+    if (name.text.empty()) continue;
+    fprintf(file, "variable\t%u\t%lu\t%d\t", key.first, static_cast<unsigned long>(key.second), name.is_argument);
+    put_text(name.text.c_str(), file);
   }
   if (observation.groups_done) fprintf(file, "sharing\t%d\n", observation.sharing.crosses);
   for (const char *each : program.files) {
@@ -77,8 +104,8 @@ void write(const Observation &observation, const std::map<std::string, Message> 
     fprintf(file, "access\t%d\t%d\t%u\t%u\t%u", each->instruction->place, static_cast<int>(each->way), each->space, each->width,
             each->part);
     put_counters(each->counters, file);
-    fprintf(file, "\t%ld\t%ld\n", has_stride ? static_cast<long>(each->least_stride) : 0,
-            has_stride ? static_cast<long>(each->most_stride) : 0);
+    fprintf(file, "\t%ld\t%ld\t%lu\n", has_stride ? static_cast<long>(each->least_stride) : 0,
+            has_stride ? static_cast<long>(each->most_stride) : 0, static_cast<unsigned long>(each->buffer));
     if (each->example.cost) {
       fprintf(file, "example\t%u\t%u", number, each->example.size);
       for (const auto &[lane, address] : each->example.lanes)

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "requests.h"
+#include "sampling.h"
 #include "sharing.h"
 
 namespace kernlens {
@@ -33,7 +34,10 @@ struct Observation {
   Program program;
   Sharing sharing;
   uint64_t groups_done = 0, instructions = 0, pending_instructions = 0, copied = 0;
-  bool is_out_of_time = false;
+  bool is_out_of_time = false, is_sampled = false;
+  uint64_t chosen = 0;  // groups that are to run
+  uint64_t of_strata[STRATA] = {};  // groups that ran
+  Range of_groups[1 + UNIT_SIZES];  // instructions, and units of global memory of each size
 };
 
 // Write it (docs/formats/observation.md).

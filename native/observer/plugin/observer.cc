@@ -22,6 +22,7 @@ constexpr size_t MOST_KERNELS = 10000;
 constexpr size_t MOST_BUFFERS = 10000;
 constexpr uint32_t LOCAL_FENCE = 1;  // of a barrier: CLK_LOCAL_MEM_FENCE
 constexpr double BETWEEN_WORDS = 0.2;  // seconds
+constexpr double BEFORE_DECISION = 0.02;  // of the time
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
 
 // What messages have in common that say the same of the same places: the first words, and the lines with places; of two
@@ -95,7 +96,8 @@ class Observer {
   virtual void kernel_begin(const Invocation *invocation) {
     launch_.lock();
     const Opaque *kernel = interpreter.kernel_of(invocation);
-    prepare(kernel);
+    invocation_ = invocation;
+    prepare(kernel, settings_.marks);
     size_t length = 0;
     const char *name = interpreter.name(interpreter.function_of_kernel(kernel), &length);
     own_ = Launch{build_of(kernel), std::string(name, length), interpreter.global_size(invocation),
@@ -104,12 +106,14 @@ class Observer {
     if (!known_->takes(told(own_.global) + " " + told(own_.local), settings_)) return;
     if (settings_.asks && !known_->width) known_->width = asked_width(settings_.asks, own_.build, own_.kernel);
     counting_.reset(new Counting(machine(), own_));
+    choose_groups();
     if (!settings_.folder.empty()) answer_.add([this](FILE *file) { write_begin(own_, file); });
     begun_ = now();
   }
   virtual void kernel_end(const Invocation *) {
     finish();
     tell_of_the_uncounted();
+    invocation_ = nullptr;
     launch_.unlock();
   }
   virtual void message(int type, const char *text) {
@@ -117,7 +121,7 @@ class Observer {
     std::lock_guard<std::mutex> lock(state_);
     auto known = messages_.find(key);
     if (known != messages_.end()) known->second.count++;
-    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole});
+    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole + further(whole)});
   }
   virtual void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) {
     if (interpreter.space_of(memory) != GLOBAL) return;
@@ -152,17 +156,18 @@ class Observer {
   virtual void group_begin(const Group *group) {
     if (counting_) counting_->begin_group(interpreter.group_size(group).product());
   }
-  virtual void group_complete(const Group *) {
+  virtual void group_complete(const Group *group) {
     if (!counting_) return;
-    counting_->end_group();
+    counting_->end_group(stratum_of(interpreter.group_id(group), own_.groups));
     const Observation &own = counting_->observation;
     if (settings_.tells && now() - told_ >= BETWEEN_WORDS) {
       told_ = now();
       printf("kernlens %lu %lu\n", static_cast<unsigned long>(own.groups_done),
-             static_cast<unsigned long>(own.launch.groups.product()));
+             static_cast<unsigned long>(own.chosen));
       fflush(stdout);
     }
     look_at_clock();
+    if (counting_) look_ahead();
   }
   virtual void item_begin(const Item *) {}
   virtual void item_complete(const Item *item) {
@@ -177,14 +182,68 @@ class Observer {
     return machine;
   }
 
+  // What Oclgrind does not say: where a value comes from that was never set, and which work-item misses a barrier.
+  std::string further(const std::string &message) const {
+    if (!invocation_) return "";
+    if (message.find("ninitialized value") != std::string::npos) {
+      const Item *item = interpreter.current_item(invocation_);
+      std::string names = item ? origins(interpreter.current_instruction(item)) : "";
+      return names.empty() ? "" : "\nkernlens: computed from " + names;
+    }
+    const Group *group = interpreter.current_group(invocation_);
+    return group && message.find("divergence detected") != std::string::npos ? absent_of(group) : "";
+  }
+
+  // The first work-item that is not at the barrier where others are.
+  std::string absent_of(const Group *group) const {
+    Sizes local = interpreter.group_size(group), id;
+    for (id.z = 0; id.z < local.z; id.z++)
+      for (id.y = 0; id.y < local.y; id.y++)
+        for (id.x = 0; id.x < local.x; id.x++) {
+          const Item *item = interpreter.item_of(group, id);
+          if (item && interpreter.state_of(item) == FINISHED) {
+            Sizes own = interpreter.global_id(item);
+            return "\nkernlens: absent Global(" + std::to_string(own.x) + "," + std::to_string(own.y) + "," + std::to_string(own.z) +
+                   ")";
+          }
+        }
+    return "";
+  }
+
   void look_at_clock() {
     looks_ = 0;
     if (settings_.seconds <= 0 || known_->seconds + now() - begun_ < settings_.seconds) return;
     Observation &own = counting_->observation;
-    if (own.groups_done == own.launch.groups.product()) return;
+    if (own.groups_done == own.chosen) return;
     own.is_out_of_time = true;
     finish();
     if (settings_.ends) _exit(0);  // What is counted is the answer.
+  }
+
+  void choose_groups() {
+    Observation &own = counting_->observation;
+    own.chosen = own_.groups.product();
+    is_decided_ = settings_.order != IF_NEEDED || settings_.seconds <= 0;
+    std::vector<Sizes> *list = settings_.order == SAMPLED ? groups_of(invocation_) : nullptr;
+    if (!list) return;
+    spread(*list, 0, own_.groups);
+    own.is_sampled = true;
+    if (!settings_.groups || settings_.groups >= own.chosen) return;
+    own.chosen = settings_.groups;
+    list->resize(own.chosen);
+  }
+
+  // After a part of the time: if it will not do for all groups, those that run from now on are a sample of the others.
+  void look_ahead() {
+    Observation &own = counting_->observation;
+    double spent = now() - begun_, done = static_cast<double>(own.groups_done);
+    if (is_decided_ || spent < BEFORE_DECISION * settings_.seconds) return;
+    is_decided_ = true;
+    if (spent / done * static_cast<double>(own.chosen) < settings_.seconds - known_->seconds) return;
+    if (std::vector<Sizes> *list = groups_of(invocation_)) {
+      spread(*list, own.groups_done, own_.groups);
+      own.is_sampled = true;
+    }
   }
 
   void finish() {
@@ -221,12 +280,14 @@ class Observer {
   std::mutex launch_;  // held while a kernel runs
   std::mutex state_;   // of what the threads of the application change: messages and buffers
   Launch own_;         // the launch that runs
+  const Invocation *invocation_ = nullptr;
   std::map<std::string, Counted> kernels_;
   Counted *known_ = nullptr;
   std::unique_ptr<Counting> counting_;
   std::map<std::string, Message> messages_;
   std::vector<std::pair<uint64_t, uint64_t>> buffers_;  // addresses and sizes
   double begun_ = 0, told_ = 0;
+  bool is_decided_ = true;  // whether groups are sampled
   uint64_t looks_ = 0;
 };
 

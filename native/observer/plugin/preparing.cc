@@ -9,6 +9,10 @@
 #include "preparing.h"
 
 #include <cstring>
+#include <string>
+#include <vector>
+
+#include "names.h"
 
 namespace kernlens {
 
@@ -17,7 +21,8 @@ namespace {
 constexpr char PASSES[] = "always-inline,function(sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
 constexpr char MARK[] = "kernlens.prepared";
 constexpr unsigned OF_FUNCTION = ~0u, KERNEL = 76;  // an index of attributes, and a calling convention
-constexpr unsigned SPACE_GLOBAL = 1, SPACE_LOCAL = 3;
+constexpr unsigned SPACE_GLOBAL = 1, SPACE_LOCAL = 3, LONGEST_ARRAY = 16;
+constexpr char PARAMETER[] = ".addr";
 
 unsigned kind_of(const char *attribute) { return interpreter.attribute_kind(attribute, strlen(attribute)); }
 
@@ -69,6 +74,42 @@ class Scopes {
   unsigned own_, others_;
 };
 
+// Whether Oclgrind can load a value of the type as a whole: not if there is a vector of three in it, which clang loads as four.
+// Large arrays stay in memory, where it knows what is set.
+bool is_loadable(const Opaque *type) {
+  int kind = interpreter.type_kind(type);
+  if (kind == KIND_VECTOR) return interpreter.vector_length(type) != 3;
+  if (kind == KIND_ARRAY) return interpreter.array_length(type) <= LONGEST_ARRAY && is_loadable(interpreter.element_type(type));
+  unsigned count = kind == KIND_STRUCT ? interpreter.field_count(type) : 0;
+  for (unsigned each = 0; each < count; each++)
+    if (!is_loadable(interpreter.field(type, each))) return false;
+  return count <= LONGEST_ARRAY;
+}
+
+// Give each variable in front of its first use what another one holds that nothing sets, nor LLVM sees through. Parameters are
+// set at once.
+void mark_variables(Opaque *context, const Value *function) {
+  std::vector<const Value *> variables;
+  const Code *first = interpreter.first_block(function);
+  for (const Value *each = first ? interpreter.first_instruction(first) : nullptr; each; each = interpreter.next_instruction(each))
+    if (interpreter.opcode(each) == OP_ALLOCA) variables.push_back(each);
+  Opaque *builder = interpreter.new_builder(context);
+  for (const Value *each : variables) {
+    size_t length = 0;
+    const char *text = interpreter.name(each, &length);
+    std::string name(text, length);
+    const Opaque *type = interpreter.allocated_type(each);
+    bool is_parameter = name.size() > strlen(PARAMETER) && name.rfind(PARAMETER) == name.size() - strlen(PARAMETER);
+    if (is_parameter || !is_loadable(type)) continue;
+    interpreter.build_before(builder, interpreter.next_instruction(each));
+    name += UNSET;
+    Value *unset = interpreter.build_load(builder, type, interpreter.build_variable(builder, type, name.c_str()), "");
+    interpreter.set_volatile(unset, 1);
+    interpreter.build_store(builder, unset, each);
+  }
+  interpreter.delete_builder(builder);
+}
+
 // Oclgrind keeps what it knows of the code of each kernel, from when a kernel was made of it.
 void have_read_again(Opaque *program, Module *module) {
   interpreter.forget_code(program);
@@ -82,7 +123,7 @@ void have_read_again(Opaque *program, Module *module) {
 
 }  // namespace
 
-void prepare(const Opaque *kernel) {
+void prepare(const Opaque *kernel, bool marks) {
   Module *module = interpreter.module_of(interpreter.function_of_kernel(kernel));
   if (interpreter.named_metadata(module, MARK, strlen(MARK))) return;
   Opaque *context = interpreter.context_of(module);
@@ -90,6 +131,7 @@ void prepare(const Opaque *kernel) {
   interpreter.name_metadata(module, MARK, scopes.domain());
   for (Value *function = interpreter.first_function(module); function; function = interpreter.next_function(function)) {
     let_inline(context, function);
+    if (marks) mark_variables(context, function);
     for (const Code *code = interpreter.first_block(function); code; code = interpreter.next_block(code))
       for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each))
         scopes.put(each);

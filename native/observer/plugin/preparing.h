@@ -7,7 +7,8 @@
 namespace kernlens {
 
 // Bring the program of a kernel, which clang wrote without optimisation, to what is counted, unless that was done.
-void prepare(const Opaque *kernel);
+// `marks`: a variable that nothing has set has a value that Oclgrind knows to be unset; else LLVM takes any value for it.
+void prepare(const Opaque *kernel, bool marks);
 
 }  // namespace kernlens
 #endif

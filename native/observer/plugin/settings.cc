@@ -20,6 +20,8 @@ constexpr time_t LONGEST_WAIT = 300;  // seconds
 }  // namespace
 
 Settings::Settings(const char *text) {
+  const char *unset = getenv("OCLGRIND_UNINITIALIZED");
+  marks = unset && strcmp(unset, "1") == 0;
   while (text && *text) {
     const char *equals = strchr(text, '=');
     if (!equals) return;
@@ -39,6 +41,8 @@ Settings::Settings(const char *text) {
     if (name == "asks") asks = number;
     if (name == "seconds") seconds = static_cast<double>(number);
     if (name == "launches") launches = static_cast<unsigned>(number);
+    if (name == "groups") groups = number;
+    if (name == "order" && number <= SAMPLED) order = static_cast<Order>(number);
     if (name == "ends") ends = number != 0;
     if (name == "tells") tells = number != 0;
   }

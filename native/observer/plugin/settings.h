@@ -10,14 +10,20 @@
 
 namespace kernlens {
 
+// The order in which groups run: theirs; theirs, but a sample of the others if the time will not do for all; or a sample.
+enum Order { IN_ORDER, IF_NEEDED, SAMPLED };
+
 // KERNLENS_OBSERVE: words NAME=VALUE with blanks between them, `file` or `folder` the last.
 struct Settings {
   Machine machine;
   uint64_t asks = 0;        // the number of the socket of a process that knows how wide the sub-groups of a kernel are; 0: none
   double seconds = 0;       // 0: no limit
   unsigned launches = 0;    // of a kernel and its sizes that are counted; 0: all
+  uint64_t groups = 0;      // of a launch that run; 0: all
+  Order order = IN_ORDER;   // of the groups
   bool ends = false;        // the process, when the time is over
   bool tells = false;       // on standard output, how many work-groups have ended
+  bool marks = false;       // variables as unset before anything sets them, for Oclgrind's look for uses of such
   std::string file, folder;
 
   explicit Settings(const char *text);

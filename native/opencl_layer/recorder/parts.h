@@ -144,6 +144,16 @@ void queues_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
 /* Returns the device of a queue; NULL if the driver does not tell. */
 cl_device_id known_queue_device(cl_command_queue queue);
 
+/* timed_launches.c: the device's time of launches. */
+/* Puts its functions into the table, in front of those `behind`, if it is asked for. For a loading layer. */
+void timed_launches_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Returns where the driver is to put a launch's event: where the application `asked`, or into `own`, which is NULL, if it did not. */
+cl_event *timed_event(cl_event *asked, cl_event *own);
+/* Has a launch timed that the driver accepted with this event; `is_own` tells that the application does not have it. */
+void timed_launch(cl_kernel kernel, cl_device_id device, cl_event event, bool is_own);
+/* The application is about to release the queue. */
+void timed_queue_releases(cl_command_queue queue);
+
 /* simulated_memory.c: what an application reads back from simulated devices is zero. */
 /* Puts its functions into the table, in front of those `behind`, if devices are simulated and it is asked for. */
 void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);

@@ -39,6 +39,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue queue)
     lock_take(LOCK_RECORDER);
     free(records_remove(&queues, queue));
     lock_give(LOCK_RECORDER);
+    timed_queue_releases(queue);
     return next->clReleaseCommandQueue(queue);
 }
 

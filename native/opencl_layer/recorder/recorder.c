@@ -136,12 +136,15 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
     return clone;
 }
 
-static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
+/* Counts a launch that the driver accepted with `event`; `own` is that if the application does not have it. */
+static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local,
+                         const cl_event *event, const cl_event *own)
 {
     struct shape shape = shape_of(dimensions, global, local);
     cl_device_id device = known_queue_device(queue);
     if (device != NULL)
         counters_launched(kernel, device, &shape);
+    timed_launch(kernel, device, event != NULL ? *event : NULL, event == own);
 }
 
 static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
@@ -150,9 +153,10 @@ static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel
 {
     size_t chosen[3];
     const size_t *own = observed_local(queue, kernel, dimensions, global, local, chosen);
-    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, event);
+    cl_event own_event = NULL, *kept = timed_event(event, &own_event);
+    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, kept);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, dimensions, global, local);
+        count_launch(queue, kernel, dimensions, global, local, kept, &own_event);
     return status;
 }
 
@@ -160,9 +164,10 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
                                        cl_event *event)
 {
     static const size_t ONE[] = {1};
-    cl_int status = next->clEnqueueTask(queue, kernel, count, events, event);
+    cl_event own_event = NULL, *kept = timed_event(event, &own_event);
+    cl_int status = next->clEnqueueTask(queue, kernel, count, events, kept);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, 1, ONE, ONE);
+        count_launch(queue, kernel, 1, ONE, ONE, kept, &own_event);
     return status;
 }
 
@@ -205,6 +210,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
     queues_hook(dispatch, next);
+    timed_launches_hook(dispatch, next);
     observed_programs_hook(dispatch, next);
     own_answers_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);

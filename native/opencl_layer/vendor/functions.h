@@ -33,7 +33,10 @@
     FUNCTION(clFlush, 10)                                                                                            \
     FUNCTION(clFinish, 10)                                                                                           \
     FUNCTION(clWaitForEvents, 10)                                                                                    \
+    FUNCTION(clGetEventInfo, 10)                                                                                     \
+    FUNCTION(clRetainEvent, 10)                                                                                      \
     FUNCTION(clReleaseEvent, 10)                                                                                     \
+    FUNCTION(clGetEventProfilingInfo, 10)                                                                            \
     FUNCTION(clCreateBuffer, 10)                                                                                     \
     FUNCTION(clReleaseMemObject, 10)                                                                                 \
     FUNCTION(clSetKernelArg, 10)                                                                                     \
@@ -64,7 +67,8 @@
     FUNCTION(clSetProgramSpecializationConstant, 22)
 
 /* Those that make, or give out, the objects which others are made from: a driver may give each type of object a table of its own.
- * clCreateContextFromType is another (from_type.c); what is made of kernels, memory and events is asked for nothing that is ours. */
+ * clCreateContextFromType is another (from_type.c); what is made of kernels and memory is asked for nothing that is ours. Events
+ * are, but no driver is known to give them another table than queues. */
 #define EACH_SEEING_FUNCTION(FUNCTION)                                                                               \
     FUNCTION(clGetDeviceIDs)                                                                                         \
     FUNCTION(clCreateContext)                                                                                        \

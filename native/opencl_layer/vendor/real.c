@@ -40,6 +40,8 @@ INFO(cl_mem, clGetMemObjectInfo, cl_mem_info, CL_INVALID_MEM_OBJECT)
 INFO(cl_mem, clGetImageInfo, cl_image_info, CL_INVALID_MEM_OBJECT)
 INFO(cl_program, clGetProgramInfo, cl_program_info, CL_INVALID_PROGRAM)
 INFO(cl_kernel, clGetKernelInfo, cl_kernel_info, CL_INVALID_KERNEL)
+INFO(cl_event, clGetEventInfo, cl_event_info, CL_INVALID_EVENT)
+INFO(cl_event, clGetEventProfilingInfo, cl_profiling_info, CL_INVALID_EVENT)
 
 STATUS(clGetProgramBuildInfo, CL_INVALID_PROGRAM,
        (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *value, size_t *size_ret),
@@ -201,6 +203,7 @@ STATUS(clWaitForEvents, CL_INVALID_VALUE, (cl_uint count, const cl_event *events
 STATUS(clReleaseContext, CL_INVALID_CONTEXT, (cl_context context), context, context)
 STATUS(clReleaseKernel, CL_INVALID_KERNEL, (cl_kernel kernel), kernel, kernel)
 STATUS(clReleaseMemObject, CL_INVALID_MEM_OBJECT, (cl_mem object), object, object)
+STATUS(clRetainEvent, CL_INVALID_EVENT, (cl_event event), event, event)
 STATUS(clReleaseEvent, CL_INVALID_EVENT, (cl_event event), event, event)
 
 /* Memory that is made is asked for nothing that is ours, but its table may be. */

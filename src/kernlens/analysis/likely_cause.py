@@ -13,7 +13,7 @@ from kernlens.analysis.flow.register_peak import why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import observed_code
 from kernlens.model.figure import Figure
-from kernlens.model.figures import CYCLES, FAULTS, LINE_COLUMNS, OBSERVED, PEAK, UNITS, LineColumn
+from kernlens.model.figures import CYCLES, FAULTS, LINE_COLUMNS, OBSERVED, PEAK, WAVES, LineColumn
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import IN_PROLOGUE, LINE_LOST, SourceMap
@@ -63,10 +63,10 @@ def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
         words, total = "faults", len(faults)
     else:
         moved = {
-            key: (line.units, line.least) if figure.key == UNITS else (line.wavefronts or 0, line.least_wavefronts or 0)
+            key: (line.units, line.least) if figure.key != WAVES else (line.wavefronts or 0, line.least_wavefronts or 0)
             for key, line in observed.lines.items()
         }
-        words = f"units of {observed.unit} bytes" if figure.key == UNITS else "wavefronts"
+        words = f"units of {observed.unit} bytes" if figure.key != WAVES else "wavefronts"
         counts = Counter({key: both[0] - both[1] for key, both in moved.items()})
         if any(counts.values()):
             words += " above the ideal"

@@ -241,12 +241,13 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
             from kernlens.cli.answers.behaviour_notes import BY_LINE, observed_table
 
             return observed_table(program, kernel, sys.maxsize, BY_LINE, _width())
-        if kernel.behaviours:
-            from kernlens.analysis.observed_code import observed_code
-            from kernlens.cli.answers.behaviour_notes import BehaviourNotes
+        from kernlens.analysis.observed_code import observed_code
+        from kernlens.cli.answers.access_words import AccessNotes
+        from kernlens.cli.answers.behaviour_notes import BehaviourNotes
 
-            observed = observed_code(kernel)
-            besides += [BehaviourNotes(program, kernel, observed)] if observed else []
+        if (observed := observed_code(kernel)) is not None:
+            besides.append(BehaviourNotes(program, kernel, observed))
+        besides.append(AccessNotes(program, kernel, observed.lines if observed else ()))
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 

@@ -42,8 +42,9 @@ _RULES = (
     Rule("--recover", excludes=("-- APP [ARG]...",), why="runs no application"),
     Rule(
         "--recover", why="takes what the application was captured with",
-        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache", "--observe"),
+        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache", "--observe", "--time"),
     ),
+    Rule("--time", excludes=("--simulate", "--observe"), why="needs a device that runs kernels"),
     Rule("--observe", excludes=("--simulate",), why="runs kernels, which a simulated device does not"),
     *(Rule(name, needs=("--observe",)) for name in ("--device", "--seconds", "--fail-on-faults")),
 )  # fmt: skip
@@ -91,6 +92,7 @@ class Asked:
         " and --replace imply it.",
         "--fresh-cache",
     )
+    time: bool = option.flag("Have the device time each launch, and sort the kernels by it.", "--time")
     observe: bool = option.flag(
         "Run the application on Oclgrind, an interpreter, and record what each kernel does, line by line.", "--observe"
     )
@@ -146,6 +148,7 @@ def command(asked: Asked) -> None:
                 replace=dict(asked.replacements),
                 fresh_cache=asked.fresh_cache,
                 unconfined=asked.unconfined,
+                time=asked.time,
                 observe=asked.observe,
                 device=asked.observed_device,
                 seconds=asked.seconds,
@@ -328,8 +331,22 @@ def _differing_options(kernels: Sequence[CapturedKernel]) -> list[str]:
     return [" ".join(word for word in own if word not in shared) for own in words]
 
 
+def _time_cells(kernel: CapturedKernel) -> list[Cell]:
+    """Return the device's time of a kernel, its share and that of its median launch."""
+    from kernlens.report.describe import duration
+
+    if kernel.time is None:
+        return [None, None, None]
+    return [
+        duration(kernel.time.total_ns),
+        f"{kernel.time.share:.0%}",
+        None if kernel.time.median_ns is None else duration(kernel.time.median_ns),
+    ]
+
+
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
     options = _differing_options(kernels)
+    timed = any(kernel.time for kernel in kernels)
     figures = shown_figures((kernel.kernel for kernel in kernels if kernel.kernel is not None), FIGURES)
     rows: list[list[Cell]] = [
         [
@@ -338,13 +355,15 @@ def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
             kernel.device or None,
             *([own or None] if any(options) else []),
             kernel.known_launches,
+            *(_time_cells(kernel) if timed else []),
             *(kernel.figures.get(figure.key) for figure in figures),
             None if kernel.line_table is None else "yes" if kernel.line_table else "no",
         ]
         for kernel, own in zip(kernels, options, strict=True)
     ]
     titles = ["kernel", "program", "device", *(["build options"] if any(options) else [])]
-    headings = [*titles, "launches", *(figure.heading for figure in figures), "lines"]
+    times = ["device time", "share", "median"] if timed else []
+    headings = [*titles, "launches", *times, *(figure.heading for figure in figures), "lines"]
     fit_output(is_message=True)
     return list(table(headings, rows)) if rows else []
 

@@ -17,7 +17,7 @@ from kernlens.cli.sources import tell
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import NO_FAULTS, Rule, bound, bound_names, tolerance
-from kernlens.model.figures import FIGURES, PEAK, PERCENT, UNITS, WAIT_SHARE
+from kernlens.model.figures import FIGURES, PEAK, PERCENT, UNITS, WAIT_SHARE, WASTE
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
@@ -35,7 +35,7 @@ class Bounds(Declared):
         for name, (figure, is_least) in bound_names().items():
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
             is_usual = (
-                figure in FIGURES or figure.key in (PEAK, WAIT_SHARE, UNITS)
+                figure in FIGURES or figure.key in (PEAK, WAIT_SHARE, UNITS, WASTE)
             ) and is_least == figure.more_is_better
             yield click.Option(
                 [f"--{name}", _parameter(name)],
@@ -180,9 +180,9 @@ def _junit(verdict: Verdict) -> list[bytes]:
 
 def _sarif(verdict: Verdict, files: Mapping[int, str]) -> list[bytes]:
     from kernlens.cli.answers.sarif import sarif_document
-    from kernlens.report.json_text import indented
+    from kernlens.report.json_text import encoded
 
-    return [indented(sarif_document(verdict, __version__, _located, files)).encode(), b"\n"]
+    return [encoded(sarif_document(verdict, __version__, _located, files)).encode(), b"\n"]
 
 
 def _located(path: str) -> str:

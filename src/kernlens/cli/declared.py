@@ -11,7 +11,7 @@ import click
 
 from kernlens.cli.option_rules import Implied, Rule, check
 from kernlens.cli.output import colour_output, print_message
-from kernlens.cli.terminal import COLOURS, choose_pager
+from kernlens.cli.terminal import COLOURS
 from kernlens.errors import NoDeviceError, likeliest
 from kernlens.log import print_messages
 
@@ -147,7 +147,6 @@ _DIAGNOSTICS: Sequence[tuple[str, dict[str, Any]]] = (
             "help": "When to print colours: auto (on a terminal), always or never.",
         },
     ),
-    ("--no-pager", flag_at_once(lambda: choose_pager(False), "Print to the terminal, however long it is.")),
 )  # fmt: skip
 
 

@@ -9,12 +9,12 @@ import click
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule, one_of
-from kernlens.cli.output import Progress, is_full, is_styled, print_json, print_lines, print_message, written
+from kernlens.cli.output import Progress, is_full, print_json, print_lines, print_message
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kernlens.analysis.comparison.sample_changes import SampleChange
     from kernlens.report.diff.comparison_summary import Summary
@@ -91,7 +91,6 @@ class Asked:
     as_markdown: bool = option.flag("Print the result as Markdown, for a comment on a pull request.", "--markdown")
     source_roots: tuple[str, ...] = option.source_root()
     unconfined: bool = option.unconfined()
-    html: str | None = option.file("Also write an HTML page.", "--html")
     full: None = option.full()
     as_json: bool = option.json()
 
@@ -129,12 +128,11 @@ def command(asked: Asked) -> None:
     print_message(*compiled_warnings((*difference.old, *difference.new)))
     shown = None if asked.has_all else asked.top
     has_instructions = asked.lines or bool(asked.kernels)
-    with written([(asked.html, lambda: _page(difference, has_instructions))]):
-        if asked.as_markdown:
-            _print_markdown(difference, shown)
-        else:
-            sample_changes = _sample_changes(difference, asked.samples)
-            print_difference(difference, has_instructions, sample_changes, shown, as_json=asked.as_json)
+    if asked.as_markdown:
+        _print_markdown(difference, shown)
+    else:
+        sample_changes = _sample_changes(difference, asked.samples)
+        print_difference(difference, has_instructions, sample_changes, shown, as_json=asked.as_json)
     sys.exit(3 if difference.failed else 0 if difference.equal else 1)
 
 
@@ -216,16 +214,3 @@ def _titles(difference: Difference) -> tuple[str, str]:
     from kernlens.report.diff.comparison import side_title
 
     return side_title(difference.old, difference.old_title), side_title(difference.new, difference.new_title)
-
-
-def _page(difference: Difference, has_instructions: bool) -> Iterator[bytes]:
-    from kernlens.report.diff.comparison_page import comparison_page
-    from kernlens.verbs.report import folders_of_user
-
-    with is_styled():
-        pieces = comparison_page(
-            _summary(difference),
-            difference.partings,
-            has_instructions=has_instructions,
-        )
-        yield from (piece.encode() for piece in folders_of_user().pieces(pieces))

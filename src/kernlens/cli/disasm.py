@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import one_of
-from kernlens.cli.output import is_terminal, print_lines, print_pieces
+from kernlens.cli.output import print_lines, print_pieces
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
 
@@ -34,7 +34,7 @@ def command(asked: Asked) -> None:
         return
     form: Form
     if asked.as_json:
-        form = instructions_json(is_placed=False, is_indented=is_terminal())
+        form = instructions_json(is_placed=False)
     else:
         from kernlens.report.listing import disassembly
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from tempfile import TemporaryFile
-from typing import Any
 
 from kernlens.cli.answers.overview import container_overview, program_overview
 from kernlens.cli.output import printable
@@ -17,7 +16,7 @@ from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.figure import Figure
 from kernlens.model.program import Program
 from kernlens.report.failure_lines import failed_documents, failed_section
-from kernlens.report.json_text import encoded, indented
+from kernlens.report.json_text import encoded
 from kernlens.report.program_document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.style import style
 from kernlens.verbs.absent import whole_of
@@ -56,27 +55,18 @@ def lines_form(path: str, order: Figure | None, failed: FailedBuilds, *, has_sec
     )
 
 
-def json_form(order: Figure | None, failed: FailedBuilds, *, is_indented: bool) -> Form:
+def json_form(order: Figure | None, failed: FailedBuilds) -> Form:
     """Return the form of the document that ``inspect`` prints."""
 
-    def item(value: Any) -> str:
-        return f",\n    {indented(value, 4)}" if is_indented else f",{encoded(value)}"
-
     def document(program: Program) -> str:
-        return item(inspected_program(with_line_tables(program, keeps=order is not None), order))
+        return f",{encoded(inspected_program(with_line_tables(program, keeps=order is not None), order))}"
 
-    documents = failed_documents([failed])
-    begin = f'{{"schema":{SCHEMA},"failed_builds":{encoded(documents)},"containers":['
-    middle, end = '],"programs":[', "]}\n"
-    if is_indented:
-        begin = f'{{\n  "schema": {SCHEMA},\n  "failed_builds": {indented(documents, 2)},\n  "containers": ['
-        middle, end = '\n  ],\n  "programs": [', "\n  ]\n}\n"
     return Form(
-        begin,
-        lambda container: item(inspected_container(container)),
-        middle,
+        f'{{"schema":{SCHEMA},"failed_builds":{encoded(failed_documents([failed]))},"containers":[',
+        lambda container: f",{encoded(inspected_container(container))}",
+        '],"programs":[',
         document,
-        end,
+        "]}\n",
         separator=1,
     )
 

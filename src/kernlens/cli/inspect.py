@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens.cli import option
-from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
+from kernlens.cli.output import print_json, print_lines, print_pieces
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
@@ -57,7 +57,7 @@ def command(asked: Asked) -> None:
 
         failed = contents.failed_builds(device)
         form = (
-            json_form(order, failed, is_indented=is_terminal())
+            json_form(order, failed)
             if asked.as_json
             else lines_form(asked.path, order, failed, has_sections=asked.has_sections)
         )

@@ -24,7 +24,6 @@ _RULES = (
     *one_of(*_LINKING),
     Rule("--compile", needs=("--device",), why="the prediction is for that"),
     Rule("--compile", excludes=(*_LINKING, "--driver"), why="works with a prediction only"),
-    Rule("--dot", excludes=("--json", *_LINKING), why="prints the graph of a prediction"),
     Rule("-o", needs=("--static",), why="a dynamic link leaves no file"),
     *(
         Rule(each, needs=("--device",), why="kernlens devices lists what can be simulated")
@@ -57,7 +56,6 @@ class Asked:
     is_compiled: bool = option.flag(
         "Compile SPIR-V for --device first, which makes the prediction certain.", "--compile"
     )
-    dot: bool = option.flag("Print the module graph in Graphviz's DOT language.", "--dot")
     device: str | None = option.device(
         "Target device: selects modules in files with several (all: any), compiles sources, and the device to link on."
     )
@@ -101,7 +99,7 @@ def command(asked: Asked) -> None:
         sys.exit(status)
     if asked.is_compiled and device is not None:
         modules = answers.compiled(modules, device, toolchain)
-    sys.exit(answers.predict_link(modules, rules, device, asked.as_json, asked.dot))
+    sys.exit(answers.predict_link(modules, rules, device, asked.as_json))
 
 
 def _opened(asked: Asked, options_for: dict[str, str]) -> list[Contents]:

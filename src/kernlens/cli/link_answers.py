@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 REAL_DEVICE = "real"
 
 
-def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
+def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool) -> int:
     """Print the predicted answer, for which no driver runs."""
-    from kernlens.report.link.link_answer import link_document, link_graph, link_text
+    from kernlens.report.link.link_answer import link_document, link_text
     from kernlens.verbs.forecast import link_forecast
 
     answer = link_forecast(linkable, rules, device)
-    if dot:
-        print_lines(link_graph(answer.forecast))
-    elif as_json:
+    if as_json:
         print_json(link_document(answer.forecast, answer.obstacles, answer.static, answer.notes))
     else:
         print_lines(link_text(answer.forecast, answer.obstacles, answer.static, answer.notes))

@@ -133,7 +133,7 @@ class Lines:
 
 
 class Json:
-    """A document of programs with their kernels, below other keys; on one line if it is not to be indented."""
+    """A document of programs with their kernels, below other keys."""
 
     def __init__(
         self,
@@ -143,28 +143,26 @@ class Json:
         *,
         has_texts: bool = False,
         counted: Arrange | None = None,
-        is_indented: bool = False,
         opening: Callable[[], dict[str, Any]] = dict,
     ) -> None:
-        from kernlens.report.json_text import encoded, indented
+        from kernlens.report.json_text import encoded
 
         self.has_texts, self.counted = has_texts, counted
         self._document, self._program, self._kernel, self._opening = document, program, kernel, opening
-        self._encoded, self._indented, self._is_indented = encoded, indented, is_indented
-        self.head, self.tail, self.separator = "", "", ","
+        self._encoded = encoded
+        self.head = self.tail = ""
+        self.separator = ","
 
     def begin(self, failed: FailedBuilds) -> None:
         from kernlens.report.failure_lines import failed_documents
 
-        encode = self._indented if self._is_indented else self._encoded
         whole = {**self._document, **self._opening(), "failed_builds": failed_documents([failed]), "programs": []}
-        self.head, after = self._split(encode, whole)
-        self.tail = f"\n  {after}\n" if self._is_indented else f"{after}\n"
+        self.head, after = self._split(whole)
+        self.tail = f"{after}\n"
 
-    @staticmethod
-    def _split(encode: Callable[[Any], str], document: dict[str, Any]) -> tuple[str, str]:
+    def _split(self, document: dict[str, Any]) -> tuple[str, str]:
         """Return the text before and after the items of the list at the document's end."""
-        before, after = encode(document).rsplit("[]", 1)
+        before, after = self._encoded(document).rsplit("[]", 1)
         return f"{before}[", f"]{after}"
 
     def pieces(self, listed: Listed) -> Iterator[str]:
@@ -172,27 +170,18 @@ class Json:
         kernel = iter([kernel]) if isinstance(kernel, str) else kernel
         first = next(kernel)
         disassembler = listed.kernel.instructions.disassembler
-        program = None
+        opening = ""
         if listed.is_first:
             program = self._program(listed.program) | {"disassembler": disassembler, "kernels": []}
-        if not self._is_indented:
-            opening = "" if program is None else self._split(self._encoded, program)[0]
-            yield f",{opening}{first}"
-            yield from kernel
-            yield "]}" if listed.is_last else ""
-            return
-        import json
-
-        opening = "" if program is None else f"\n    {self._split(partial(self._indented, margin=4), program)[0]}"
-        closing = "\n      ]\n    }" if listed.is_last else ""
-        whole = json.loads(first + "".join(kernel))
-        yield f",{opening}\n{' ' * 8}{self._indented(whole, 8)}{closing}"
+            opening, _ = self._split(program)
+        yield f",{opening}{first}"
+        yield from kernel
+        yield "]}" if listed.is_last else ""
 
 
-def instructions_json(
-    only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False, has_waits: bool = False
-) -> Json:
+def instructions_json(only: LineChoice | None = None, *, is_placed: bool, has_waits: bool = False) -> Json:
     """Return the document of ``annotate`` or, without places, of ``disasm``; ``has_waits``: with cycles."""
+    from kernlens.cli.answers.behaviour_document import further_document
     from kernlens.report.program_document import SCHEMA, kernel_pieces, program_document
 
     return Json(
@@ -203,18 +192,11 @@ def instructions_json(
             program.meant_line(only),
             is_placed=is_placed,
             has_waits=has_waits,
-            more=_observed(program, kernel) if is_placed and kernel.behaviours else None,
+            more=further_document(program, kernel) if is_placed else None,
         ),
         has_texts=True,
         counted=list if is_placed and only is None and not has_waits else None,
-        is_indented=is_indented,
     )
-
-
-def _observed(program: Program, kernel: Kernel) -> dict[str, Any]:
-    from kernlens.cli.answers.behaviour_document import observed_document
-
-    return observed_document(program, kernel)
 
 
 class Viewed:

@@ -30,6 +30,19 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg]
         return [int(part) for part in parts]
 
 
+class _Groups(click.ParamType):  # type: ignore[type-arg]
+    """A number of work-groups, or a word."""
+
+    name = "groups"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if value in ("sample", "first") or isinstance(value, int):
+            return value  # type: ignore[no-any-return]
+        if not re.fullmatch(r"[1-9][0-9]{0,9}", value):
+            raise click.UsageError(f"--groups {value!r} is neither a number, 'sample' nor 'first'", ctx)
+        return int(value)
+
+
 @dataclass(frozen=True)
 class Asked:
     """The words of the command."""
@@ -61,6 +74,11 @@ class Asked:
     seconds: float = option.number(
         "Stop after so much time by the clock. The work-groups that ended are the answer.",
         "--seconds", least=1, metavar="SECONDS", default=20.0, show_default=True,
+    )  # fmt: skip
+    groups: int | str | None = option.value(
+        "Run only N work-groups, sampled at corners, edges and inside; with 'sample' as many as have the time, with 'first'"
+        " the first ones.  [default: all; a sample if they have no time]",
+        "--groups", metavar="N|sample|first", type=_Groups(),
     )  # fmt: skip
     uninitialized: bool = option.flag(
         "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
@@ -103,6 +121,7 @@ def command(asked: Asked) -> None:
             toolchain=asked.toolchain or "",
             options=asked.options,
             seconds=asked.seconds,
+            groups=asked.groups,
             uninitialized=asked.uninitialized,
             recording=asked.output,
             on_progress=progress.show,
@@ -111,7 +130,8 @@ def command(asked: Asked) -> None:
     if asked.fail_on_faults and observed.faults:
         sys.exit(1)
     if asked.fail_on_faults and observed.groups_done < observed.groups:
-        print_message("whether there is a fault is not known, as not all work-groups ran: allow more with --seconds")
+        more = ": allow more with --seconds" if observed.is_out_of_time else ""
+        print_message(f"whether there is a fault is not known, as not all work-groups ran{more}")
         sys.exit(2)
 
 

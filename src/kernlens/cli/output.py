@@ -14,12 +14,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
-from kernlens.cli.terminal import Screen, choose_colours, choose_pager, in_colour, leads_to_terminal
+from kernlens.cli.terminal import choose_colours, in_colour, leads_to_terminal
 from kernlens.errors import OutputError, bounded
 from kernlens.report.style import fit_to, rendered, rendered_lines, want_styles
 
-#: The terminal that standard output leads to, with its pager; None where it leads to none, and before the first output.
-_screen: Screen | None = None
 #: Whether tables and headings may be wider than the terminal.
 _is_full = False
 
@@ -33,15 +31,10 @@ _LONGEST_MESSAGE = 16_000
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Print a document, indented on a terminal and on one line elsewhere."""
-    from kernlens.report.json_text import json_pieces, without_delete
+    """Print a document, on one line."""
+    from kernlens.report.json_text import json_pieces
 
-    pieces = json_pieces(document)
-    if is_terminal():
-        import json
-
-        pieces = map(without_delete, json.JSONEncoder(indent=2).iterencode(document))
-    _write_pieces(itertools.chain(pieces, ["\n"]))
+    _write_pieces(itertools.chain(json_pieces(document), ["\n"]))
 
 
 def print_pieces(pieces: Iterable[str], output: str | None = None) -> None:
@@ -88,18 +81,10 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns
 
 
-def print_text(lines: Iterable[str], ending: str) -> None:
-    """Print the lines of a text, such as a stage's, with the colours of its language on a terminal.
-
-    ``ending`` is the ending of the file that it would be. A carriage return that ends a line, as in sources written on
-    Windows, is kept.
-    """
-    text = "".join(f"{_with_return(line)}\n" for line in lines)
-    if in_colour(sys.stdout):
-        from kernlens.cli.answers.highlight import highlighted
-
-        text = highlighted(text, ending)
-    _write(text)
+def print_text(lines: Iterable[str]) -> None:
+    """Print the lines of a text, such as a stage's. A carriage return that ends a line, as in sources written on Windows, is
+    kept."""
+    _write("".join(f"{_with_return(line)}\n" for line in lines))
 
 
 def _with_return(line: str) -> str:
@@ -123,9 +108,8 @@ def print_message(*lines: str) -> None:
     colours = in_colour(stream)
     text = "".join(f"{rendered(bounded(line, _LONGEST_MESSAGE), colours)}\n" for line in lines)
     with contextlib.suppress(OSError):
-        if text and _screen is not None and leads_to_terminal(stream):
-            _screen.tell(stream, text)
-            return
+        if text and is_terminal():  # What was printed before it stands above it.
+            sys.stdout.flush()
         stream.write(text)
         stream.flush()
 
@@ -157,9 +141,8 @@ def is_terminal() -> bool:
 def prepare_output() -> None:
     """Have standard output take every character: one that its encoding lacks is written as an escape. Have texts styled
     only where somebody will see it, and tables as wide as the terminal."""
-    global _screen, _is_full
-    _screen, _is_full = None, False
-    choose_pager(True)
+    global _is_full
+    _is_full = False
     colour_output("auto")
     fit_output()
     for stream in (sys.stdout, sys.stderr):
@@ -196,34 +179,15 @@ def fit_output(*, is_message: bool = False) -> None:
     fit_to(width)
 
 
-@contextlib.contextmanager
-def is_styled() -> Iterator[None]:
-    """Have texts styled meanwhile, wherever standard output leads: for a page that shows them."""
-    want_styles(True)
-    try:
-        yield
-    finally:
-        want_styles(in_colour(sys.stdout) or in_colour(sys.stderr))
-
-
 def finish_output() -> None:
-    """Write the rest, and wait for the user of a pager. Raises OutputError, or BrokenPipeError if a pipe's reader has gone."""
-    global _screen
-    screen, _screen = _screen, None
+    """Write the rest. Raises OutputError, or BrokenPipeError if a pipe's reader has gone."""
     with _output_errors():
-        if screen is not None:
-            screen.finish()
         if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
 
 
 def drop_output() -> None:
     """Give up standard output, so that the interpreter does not try, and fail, to write the rest when it ends."""
-    global _screen
-    screen, _screen = _screen, None
-    if screen is not None:
-        with contextlib.suppress(OSError):
-            screen.finish()
     if sys.stdout is not None:
         with contextlib.suppress(OSError):
             sys.stdout.close()
@@ -240,16 +204,9 @@ def _write(text: str) -> None:
 
 
 def _write_pieces(pieces: Iterable[str]) -> None:
-    global _screen
     output = _standard_output()
-    if _screen is None and is_terminal():
-        _screen = Screen(output)
     with _output_errors():
-        if _screen is None:
-            output.writelines(pieces)
-        else:
-            for piece in pieces:
-                _screen.write(piece)
+        output.writelines(pieces)
 
 
 @contextlib.contextmanager

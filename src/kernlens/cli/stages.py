@@ -192,7 +192,7 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
     for pipeline, snapshot in chosen:
         if snapshot.form == "text":
             heading = _attempt_heading(pipeline, snapshot) if kernel is None else ""
-            print_text((heading + snapshot.text).removesuffix("\n").split("\n"), snapshot.ending)
+            print_text((heading + snapshot.text).removesuffix("\n").split("\n"))
         elif is_terminal():
             raise KernlensError(
                 f"the stage {snapshot.stage} has no text form, only a {snapshot.ending} file of {snapshot.size:,} bytes;"
@@ -230,7 +230,7 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
                 document = {"from": before.stage, "to": after.stage, "kernel": after.kernel, "attempt": attempt}
                 documents.append({**document, "diff": lines})
             elif lines:
-                print_text(lines, ".diff")
+                print_text(lines)
             else:
                 print_lines([f"{before.stage} and {after.stage} are equal"])
     if as_json:

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from kernlens.verbs.sweep.cells import Matrix
     from kernlens.verbs.sweep.measuring import Measured
 
-#: By the start of a figure's key, what a heat map's costliest lines are ordered by.
-_ORDERS = {
-    "spill": "spill",
-    "fill": "spill",
-    "scratch": "spill",
-    "math": "math",
-    "global": "memory",
-    "image": "memory",
-    "wait": "wait",
-}
-
-
 _RULES = (
     Rule("--scheduler", excludes=("--jobs",), why="has each Dask worker use its own threads"),
     Rule("--weigh", needs=("--best",)),
@@ -118,7 +106,7 @@ def command(asked: Asked) -> None:
     planned = _planned(asked)
     recorded = _Recorded(asked.output)
     with recorded:
-        results = _measured(asked, planned, ordered_by, pressure=has_pressure, waits=has_waits)
+        results = _measured(asked, planned, pressure=has_pressure, waits=has_waits)
         rows, stopped = _rows(planned, results, recorded, quiet=asked.as_json)
     best = None if by is None else best_sets(rows, by)
     with written(
@@ -150,14 +138,12 @@ def _planned(asked: Asked) -> Matrix:
     return planned
 
 
-def _measured(asked: Asked, planned: Matrix, ordered_by: Figure, *, pressure: bool, waits: bool) -> Generator[Measured]:
+def _measured(asked: Asked, planned: Matrix, *, pressure: bool, waits: bool) -> Generator[Measured]:
     from kernlens.verbs.sweep.sweep import measure
 
-    family = ordered_by.key.partition("_")[0].removesuffix("s")
     return measure(
         planned, workers=asked.parallel.jobs, scheduler=asked.scheduler, wait_workers=asked.wait_workers, on_notice=tell,
-        cache=asked.cache.opened(), order="" if asked.heat_map is None else _ORDERS.get(family, "instructions"),
-        keep_builds=asked.output is not None, pressure=pressure, waits=waits,
+        cache=asked.cache.opened(), keep_builds=asked.output is not None, pressure=pressure, waits=waits,
     )  # fmt: skip
 
 

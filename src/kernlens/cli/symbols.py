@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from kernlens.cli import option
-from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces, printable
+from kernlens.cli.output import print_lines, print_pieces, printable
 from kernlens.cli.sources import Compiling
 from kernlens.dataclass import dataclass, replace
 
@@ -60,11 +59,7 @@ def command(asked: Asked) -> None:
         chosen = for_device(contents.programs, device, whole=whole_of(contents))
         linkable += linkable_in(contents, chosen, SYMBOLIC)
     failed = by_path(contents.failed_builds(device) for contents in opened)
-    if asked.as_json and is_terminal():
-        documents = _answers(linkable, options, rules, _document)
-        modules = [json.loads(text) for text in documents]
-        print_json({"schema": 1, "failed_builds": failed_documents(failed), "modules": modules})
-    elif asked.as_json:
+    if asked.as_json:
         documents = _answers(linkable, options, rules, _document)
         head = f'{{"schema":1,"failed_builds":{encoded(failed_documents(failed))},"modules":['
         print_pieces(chain([head], _joined(documents, ","), ["]}\n"]))

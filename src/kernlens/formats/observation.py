@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError
-from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, without_indices
+from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, without_followers, without_indices
 from kernlens.model.behaviour import (
+    ATOMIC,
+    GLOBAL,
     KINDS,
     SPACES,
     Behaviour,
     ObservedAccess,
     ObservedBranch,
+    ObservedGroups,
     ObservedLoop,
     ObservedMachine,
     ObservedRequest,
@@ -26,11 +29,13 @@ _VERSION = 1
 #: Records of a section, at most: 100 MB of bitcode have fewer.
 _MOST = 2_000_000
 #: The records that end in a text, and the numbers before it; others consist of numbers.
-_TEXTS = {"launch": 11, "build": 0, "argument": 1, "file": 0, "message": 3}
+_TEXTS = {"launch": 11, "build": 0, "argument": 1, "file": 0, "message": 3, "variable": 3}
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _ESCAPE = re.compile(r"\\(.)")
 #: An access has so many numbers: five, twenty counters, two strides.
 _OF_ACCESS = 27
+#: And the groups of a launch: two, three strata of two, four ranges of three.
+_OF_GROUPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,28 @@ class _Section:
             barriers=tuple((self._place(record.numbers[0])[0], record.numbers[1]) for record in self._of("barrier", 2)),
             buffers=tuple((record.numbers[0], record.numbers[1]) for record in self._of("buffer", 2)),
             faults=self._faults((numbers[3], numbers[4], numbers[5]), width),
+            ran=self._ran(numbers[7]),
         )
+
+    def _ran(self, done: int) -> ObservedGroups | None:
+        """Return which groups ran, and how far they differ; None where the section does not say it."""
+        heads = self._of("groups", _OF_GROUPS)
+        if not heads:
+            return None
+        chosen, is_sampled, *numbers = heads[0].numbers
+        ranges = [
+            (least, total / max(1, done), most)
+            for least, total, most in zip(numbers[6::3], numbers[7::3], numbers[8::3], strict=False)
+        ]
+        names = {record.numbers[0] >> OF_BUFFER: record.text for record in self._of("argument", 1)}
+        ways: dict[int, set[str]] = {}
+        for record in self._of("access", _OF_ACCESS + 1):
+            kind, space, buffer = record.numbers[1], record.numbers[2], record.numbers[_OF_ACCESS]
+            if 0 <= kind < len(KINDS) and SPACES.index(GLOBAL) == space:
+                ways.setdefault(buffer, set()).add(KINDS[kind])
+        shared = tuple(names[each] for each, own in ways.items() if each in names and (len(own) > 1 or ATOMIC in own))
+        strata = tuple(zip(numbers[:6:2], numbers[1:6:2], strict=True))
+        return ObservedGroups(chosen, bool(is_sampled), strata, ranges[0], tuple(ranges[1:4]), shared)
 
     def _pieces(self) -> list[tuple[SourcePlace, int, int, int, bool]]:
         pieces = []
@@ -237,13 +263,22 @@ class _Section:
         messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
         names = self._names()
         sizes = {record.numbers[0] >> OF_BUFFER: record.numbers[1] for record in self._of("buffer", 2)}
+        variables = {
+            (SPACES[record.numbers[0] % len(SPACES)], record.numbers[1]): (record.text, bool(record.numbers[2]))
+            for record in self._of("variable", 3)
+        }
         faults = (
-            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width, sizes)
+            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width, sizes, variables)
             for each in messages
         )
         # The messages name one pair of work-items of each address. The plugin has seen all.
         is_apart = any(record.numbers[0] == 0 for record in self._of("sharing", 1))
         named = merged_faults(
-            replace(each, argument=names.get(each.argument or "")) for each in faults if each is not None
+            replace(each, argument=names.get(each.argument, None if each.argument.isdecimal() else each.argument))
+            if each.argument is not None
+            else each
+            for each in faults
+            if each is not None
         )
-        return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in without_indices(named))
+        told = without_followers(without_indices(named))
+        return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in told)

@@ -9,11 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kernlens.dataclass import replace
-from kernlens.model.fault import Fault
+from kernlens.model.fault import VARIABLE, Fault
 from kernlens.model.source_map import SourcePlace
 
 #: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.
 _WARNING = 2
+#: The names of variables in local and private memory, by the memory and Oclgrind's number, and whether it is an argument.
+Names = Mapping[tuple[str, int], tuple[str, bool]]
 #: The kind of what ends a launch: the second line says why.
 FATAL = "fatal"
 _FATAL = re.compile(r"OCLGRIND FATAL ERROR")
@@ -38,7 +40,11 @@ OF_BUFFER = 48
 _OF_PRIVATE = 32
 #: What an index message becomes, and what stands for an array whose size is not known.
 _ARRAY = re.compile(r"accesses an array of ([\d,]+) elements out of bounds")
-_VARIABLE = "its variable"
+_VARIABLE = re.compile(rf"\b{VARIABLE}( \w+)?")
+#: How many work-items come to a barrier, and what the plugin adds to a message on one, and on a value that was never set.
+_REACHED = re.compile(r"^[ \t]{0,8}Only (\d{1,9}) out of (\d{1,9}) work-items", re.MULTILINE)
+_ABSENT = re.compile(r"^kernlens: absent Global\((\d{1,20}),(\d{1,20}),(\d{1,20})\)", re.MULTILINE)
+_ORIGIN = re.compile(r"^kernlens: computed from ([^\n]{1,300})$", re.MULTILINE)
 #: What it says of a store of one element of a vector whose others are not written yet.
 _POISON = re.compile(r"^[ \t]*store .*\bpoison\b", re.MULTILINE)
 
@@ -51,9 +57,10 @@ def fault_of(
     local_size: tuple[int, int, int],
     width: int,
     sizes: Mapping[int, int] | None = None,
+    names: Names | None = None,
 ) -> Fault | None:
     """Return what a message says; None if it is no fault. ``sources`` has the paths of files by their names in it, ``sizes``
-    the bytes of buffers by their numbers."""
+    the bytes of buffers by their numbers, ``names`` those of variables."""
     first = text.strip().split("\n")[0].strip()
     if type_ < _WARNING or not first:
         return None
@@ -77,13 +84,25 @@ def fault_of(
     address = _ADDRESS.search(first)
     lanes = {(each[6:], (each[3] + local_size[0] * (each[4] + local_size[1] * each[5])) // width) for each in entities}
     is_local = address is not None and address[1] == "local"
-    buffer = str(_buffer_and_byte(address)[0]) if address is not None and address[1] == "global" else None
+    name, is_argument = _name(address, names or {})
+    argument = name if is_argument else None
+    if address is not None and address[1] == "global":
+        argument = str(_buffer_and_byte(address)[0])
+    sentence = _sentence(first, kind, sizes or {}, "" if is_argument else name)
+    if kind == "uninitialized" and (origin := _ORIGIN.search(text)):
+        sentence += f", computed from {origin[1]}"
+    items = [(each[0], each[1], each[2]) for each in entities]
+    if kind == "barrier" and (reached := _REACHED.search(text)):
+        sentence += f": {int(reached[1]):,} of {int(reached[2]):,} do"
+    if kind == "barrier" and (absent := _ABSENT.search(text)):
+        sentence += ", this work-item does not"
+        items = [(int(absent[1]), int(absent[2]), int(absent[3]))]
     return Fault(
         kind,
-        _sentence(first, kind, sizes or {}),
+        sentence,
         tuple(places),
-        tuple((each[0], each[1], each[2]) for each in entities),
-        buffer,
+        tuple(items),
+        argument,
         count,
         is_lockstep=kind == "race" and is_local and len(entities) > 1 and len(lanes) == 1,
     )
@@ -104,8 +123,8 @@ def without_indices(faults: Sequence[Fault]) -> tuple[Fault, ...]:
             exact = [each for each in beside if each.places == fault.places]
             sizes = {indices[id(each)][1] for each in exact or beside}
             if len(sizes) == 1:
-                array = f"its array of {sizes.pop()} elements"
-                fault = replace(fault, sentence=fault.sentence.replace(_VARIABLE, array))
+                array = rf"its array\1 of {sizes.pop()} elements"
+                fault = replace(fault, sentence=_VARIABLE.sub(array, fault.sentence))
         result.append(fault)
     return tuple(result)
 
@@ -114,9 +133,20 @@ def _lines(fault: Fault) -> frozenset[tuple[str, int]]:
     return frozenset((place.path, place.line) for place in fault.places)
 
 
-def _sentence(first: str, kind: str, sizes: Mapping[int, int]) -> str:
-    """Return the message in kernlens's words; one that is not known as Oclgrind has it."""
-    where, address = _where(first, sizes), _ADDRESS.search(first)
+def without_followers(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """Return the faults without the uses of values that were never set, at the lines where they were read out of bounds."""
+    reads = [_lines(each) for each in faults if each.kind == "bounds" and each.sentence.startswith("reads")]
+    return tuple(each for each in faults if each.kind != "uninitialized" or _lines(each) not in reads)
+
+
+def _name(address: re.Match[str] | None, names: Names) -> tuple[str, bool]:
+    """Return the name of what an address belongs to, "" if it is not known, and whether that is an argument."""
+    return ("", False) if address is None else names.get((address[1], _buffer_and_byte(address)[0]), ("", False))
+
+
+def _sentence(first: str, kind: str, sizes: Mapping[int, int], name: str) -> str:
+    """Return the message in kernlens's words; one that is not known as Oclgrind has it. ``name`` is the variable's."""
+    where, address = _where(first, sizes, name), _ADDRESS.search(first)
     if match := _BOUNDS.match(first):
         memory = f" of {address[1]} memory" if address is not None and address[1] != "global" else ""
         done = f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes{memory} out of bounds"
@@ -145,15 +175,16 @@ def _buffer_and_byte(address: re.Match[str]) -> tuple[int, int]:
     return buffer, number - (buffer << bits)
 
 
-def _where(first: str, sizes: Mapping[int, int]) -> str:
-    """Return where a message's address is: its buffer, and the byte in it."""
+def _where(first: str, sizes: Mapping[int, int], name: str) -> str:
+    """Return where a message's address is: its buffer or variable, and the byte in it."""
     address = _ADDRESS.search(first)
     if address is None:
         return "of a memory that is not known"
     number, byte = _buffer_and_byte(address)
     if not number:
         return f"at address {int(address[2], 16):#x}, which is in no buffer"
-    whole = "its buffer" if address[1] == "global" else f"{_VARIABLE} in {address[1]} memory"
+    variable = f"{VARIABLE} {name}" if name else VARIABLE
+    whole = "its buffer" if address[1] == "global" else f"{variable} in {address[1]} memory"
     if address[1] == "global" and number in sizes:
         whole = f"its buffer of {sizes[number]:,} bytes"
     return f"{-byte:,} bytes in front of {whole}" if byte < 0 else f"at byte {byte:,} of {whole}"

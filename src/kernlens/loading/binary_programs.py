@@ -15,6 +15,7 @@ from kernlens.loading.kernel_parts import (
     PatchTokenCode,
     ZebinCode,
 )
+from kernlens.loading.lane_codes import lane_codes
 from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
@@ -328,6 +329,7 @@ def _program(
         find_relocations=find_relocations,
         find_code_order=find_code_order,
         find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.allowance, is_all=is_all),
+        find_lane_code=lane_codes(context),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
         find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.allowance)),

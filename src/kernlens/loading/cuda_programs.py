@@ -19,7 +19,7 @@ from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kernlens.formats.cubin.cubin_file import Cubin, CubinKernel
     from kernlens.formats.cubin.cubin_lines import CubinLines
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: The first architecture whose instructions have the same number of bytes each, and that.
 _FIRST_DECODED, _INSTRUCTION = 70, 16
+#: Bytes of code that a process lists at least, if there are as many, and kernels that it lists at most: as a start costs.
+_LEAST_LISTED, _MOST_LISTED = 128 << 10, 2000
 _HOW_LINES = (
     "capture --lines or -nv-line-info (OpenCL), nvcc -lineinfo and ptxas -lineinfo give one; Triton writes it by itself"
 )
@@ -62,30 +64,67 @@ class StagedParts(ContainerParts):
 
 
 class _CubinCode:
-    """The code of one cubin: its listing, which one process makes for all its kernels, and its line tables."""
+    """The code of one cubin, and its line tables. One process lists several kernels: the one that is asked for, and of those
+    behind it as much code as was listed before. So one kernel of a large file costs little, and all cost few processes."""
 
     def __init__(self, content: memoryview, cubin: Cubin, device: Device) -> None:
         self._content = content
         self.cubin = cubin
         self._device = device
+        self._listings: dict[int, SassListing] = {}
+        self._listed_bytes = 0
+        self._is_alone = False
 
-    @cached_property
-    def _listing(self) -> SassListing:
-        from kernlens.isa.nvidia.sass_listing import SassListing
-        from kernlens.toolchain.nvdisasm import disassemble_cubin
-
+    def instructions(self, kernel: CubinKernel) -> Instructions:
         if architecture_number(self._device) < _FIRST_DECODED:
             raise UnsupportedError(
                 f"kernlens does not decode instructions of {self.cubin.architecture}: those of NVIDIA's GPUs before Volta"
                 f" (sm_{_FIRST_DECODED}) are encoded otherwise, and today's nvdisasm does not know them"
             )
-        return SassListing(*disassemble_cubin(self._content))
-
-    def instructions(self, kernel: CubinKernel) -> Instructions:
+        if kernel.section.index not in self._listings:
+            self._list(kernel)
         try:
-            return self._listing.instructions(kernel.name, kernel.code)
+            return self._listings[kernel.section.index].instructions(kernel.name, kernel.code)
         except ToolError as error:
             raise UnsupportedError(str(error)) from error
+
+    def _list(self, kernel: CubinKernel) -> None:
+        """List a kernel with some of those behind it. If that fails, each is listed alone: one may be at fault for another."""
+        kernels = [kernel] if self._is_alone else self._with_next(kernel)
+        try:
+            listing = self._listing(kernels)
+        except UnsupportedError:
+            if len(kernels) == 1 or None in self._symbols:
+                raise
+            self._is_alone = True
+            kernels = [kernel]
+            listing = self._listing(kernels)
+        self._listings.update((each.section.index, listing) for each in kernels)
+        self._listed_bytes += sum(len(each.code) for each in kernels)
+
+    def _with_next(self, kernel: CubinKernel) -> Sequence[CubinKernel]:
+        """Return the kernels that are listed with this one: all, where some cannot be told to the disassembler."""
+        if None in self._symbols:
+            return self.cubin.kernels
+        kernels, left = [kernel], max(self._listed_bytes, _LEAST_LISTED) - len(kernel.code)
+        for each in self.cubin.kernels[self.cubin.kernels.index(kernel) + 1 :]:
+            left -= len(each.code)
+            if left < 0 or len(kernels) == _MOST_LISTED:
+                break
+            if each.section.index not in self._listings:
+                kernels.append(each)
+        return kernels
+
+    @cached_property
+    def _symbols(self) -> tuple[int | None, ...]:
+        return tuple(kernel.symbol for kernel in self.cubin.kernels)
+
+    def _listing(self, kernels: Sequence[CubinKernel]) -> SassListing:
+        from kernlens.isa.nvidia.sass_listing import SassListing
+        from kernlens.toolchain.nvdisasm import disassemble_cubin
+
+        symbols = [each.symbol for each in kernels if each.symbol is not None]
+        return SassListing(*disassemble_cubin(self._content, symbols if len(kernels) < len(self._symbols) else ()))
 
     @cached_property
     def _lines(self) -> CubinLines:

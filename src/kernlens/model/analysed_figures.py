@@ -68,7 +68,7 @@ WAITS = (
     ),
 )
 # fmt: on
-UNITS, FAULTS = "units_per_request", "observed_faults"
+UNITS, WASTE, WAVES, FAULTS = "units_per_request", "excess_units", "waves_per_request", "observed_faults"
 #: What lines can be ordered by where a kernel was observed: bytes that they move, those above the ideal, runs of sub-groups.
 OBSERVED_ORDERS = MOVED, EXCESS, RUNS = ("moved", "excess", "runs")
 _NOT_OBSERVED = "it was not observed: kernlens observe -o FILE runs it on data, and saves what it does"
@@ -98,6 +98,13 @@ def _units(observed: Any) -> int:
     return max((-(-each.units[chosen] // each.requests) for each in moved), default=0)
 
 
+def _waste(observed: Any) -> int:
+    chosen = {32: 0, 64: 1, 128: 2}[observed.unit]
+    moved = [each for each in observed.accesses if each.requests and each.space in ("global", "constant")]
+    units, least = (sum(getattr(each, name)[chosen] for each in moved) for name in ("units", "least"))
+    return -(-100 * (units - least) // least) if least else 0
+
+
 def _waves(observed: Any) -> int:
     local = (each for each in observed.accesses if each.requests and each.space == "local")
     return max((-(-(each.wavefronts or 0) // each.requests) for each in local), default=0)
@@ -112,7 +119,13 @@ OBSERVED = (
         origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED, is_observed=True,
     ),
     Figure(
-        key="waves_per_request", heading="waves per request", unit="wavefronts", read=_observed(_waves),
+        key=WASTE, heading="excess units", unit=PERCENT, read=_observed(_waste),
+        meaning="units of global memory that all requests of a launch touch above the fewest that would do, in percent of"
+        " these; rounded up: 0 if neighbouring work-items access neighbouring addresses, 100 if it is twice as many",
+        origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED, is_observed=True,
+    ),
+    Figure(
+        key=WAVES, heading="waves per request", unit="wavefronts", read=_observed(_waves),
         meaning="wavefronts that a request to local memory takes, on average, at the access that has most; rounded up",
         origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED, is_observed=True,
     ),
@@ -136,4 +149,4 @@ def unobserved_words(kernel: Measured) -> str | None:
     partial = next((each for each in behaviours if each.groups_done < each.groups), None)
     if partial is None:
         return None
-    return f"only the first {partial.groups_done:,} of {partial.groups:,} work-groups ran: allow more with --seconds"
+    return f"only {partial.groups_done:,} of {partial.groups:,} work-groups ran: allow more with --seconds"

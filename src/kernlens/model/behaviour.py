@@ -173,6 +173,21 @@ class ObservedLine:
         return (self.place.path, self.place.line, *numbers, *local, self.atomics, self.contention)
 
 
+@dataclass(frozen=True, slots=True)
+class ObservedGroups:
+    """Which work-groups ran of a launch: the first ones of their order, or a sample; ``chosen`` were to run. ``strata`` are the
+    numbers of groups at corners, at other edges and inside, each with how many of them ran. ``instructions`` and ``units`` of
+    32, 64 and 128 bytes are the least, the average and the most of a group. ``shared`` are the arguments through which
+    work-groups may use each other's results: those that are read and written, or changed by atomics."""
+
+    chosen: int
+    is_sample: bool
+    strata: tuple[tuple[int, int], ...]
+    instructions: tuple[int, float, int]
+    units: tuple[tuple[int, float, int], ...]
+    shared: tuple[str, ...]
+
+
 #: The columns of a table of lines, and what they hold.
 LINE_KINDS = {
     **{"path": str, "line": int, "runs": int, "sub_group_runs": int, "lanes": float, "requests": int, "units": int},
@@ -210,6 +225,7 @@ class Behaviour(Tabular):
     buffers: tuple[tuple[int, int], ...] = ()
     launches: int = 1
     reason: str = ""
+    ran: ObservedGroups | None = field(default=None, repr=False)
 
     @classmethod
     def not_counted(

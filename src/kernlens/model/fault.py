@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from kernlens.model.source_map import SourcePlace
 
 
+#: What stands in sentences in front of the name of a variable in local or private memory.
+VARIABLE = "its variable"
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A fault that the interpreter saw, ``count`` times at the same places: ``kind`` is ``bounds``, ``race``,
@@ -28,20 +32,14 @@ class Fault:
 
 
 def merged_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the faults, those of a kind at the same lines and argument once. A race of several sub-groups goes before those
-    within one."""
+    """Return the faults, those of a kind at the same lines and argument or variable once. A race of several sub-groups goes
+    before those within one."""
     counts: Counter[Hashable] = Counter()
     first_ones: dict[Hashable, Fault] = {}
     for fault in faults:
         # Of an access out of bounds the words up to the comma say whether it reads or writes, and which memory.
-        is_bounds = fault.kind == "bounds"
-        what = (
-            fault.sentence.partition(" out of bounds,")[0]
-            if is_bounds
-            else fault.sentence
-            if fault.kind == "other"
-            else ""
-        )
+        words = {"bounds": fault.sentence.partition(" out of bounds,")[0], "other": fault.sentence}
+        what = words.get(fault.kind, ""), fault.sentence.partition(VARIABLE)[2]
         key = fault.kind, frozenset((place.path, place.line) for place in fault.places), fault.argument, what
         first = first_ones.setdefault(key, fault)
         if first.is_lockstep and not fault.is_lockstep:

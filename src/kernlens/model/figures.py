@@ -31,6 +31,8 @@ from kernlens.model.analysed_figures import (
     WAIT_CYCLES,
     WAIT_SHARE,
     WAITS,
+    WASTE,
+    WAVES,
     unobserved_words,
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
@@ -64,6 +66,8 @@ __all__ = [
     "WAIT_COLUMNS",
     "WAIT_CYCLES",
     "WAIT_SHARE",
+    "WASTE",
+    "WAVES",
     "WITHOUT_LAUNCH",
     "LineColumn",
     "at",

@@ -18,6 +18,7 @@ from kernlens.model.source_path import NAMES_OF_THE_NAMELESS, is_nameless
 if TYPE_CHECKING:
     from kernlens.model.device import Device, DeviceId
     from kernlens.model.kernel import Kernel
+    from kernlens.model.lane_code import LaneCode
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import ProgramLine, StageMap
@@ -118,6 +119,7 @@ class Program:
     find_relocations: Callable[[], tuple[Relocation, ...]] = field(default=tuple, repr=False)
     find_code_order: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
     find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
+    find_lane_code: Callable[[str], LaneCode | None] = field(default=lambda kernel: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
     find_stage_texts: Callable[[], StageTexts] = field(default_factory=lambda: _no_stages, repr=False)

@@ -36,30 +36,15 @@ def _places(values: Sequence[int | None]) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class CostlyLine:
-    """One of a kernel's costliest source lines: its place and text, what it costs in ``unit`` (the heading of one of
-    LINE_COLUMNS), its first instructions, and of its ``count`` instructions the number that are its own for ``certain``."""
-
-    path: str
-    line: int
-    source: str
-    cost: int
-    unit: str
-    instructions: tuple[str, ...]
-    count: int
-    certain: int
-
-
-@dataclass(frozen=True, slots=True)
 class SweepRow:
     """The figures of one kernel in one compile.
 
     ``source`` is the file as the caller named it, ``toolchain`` the toolchain's name and ``compiler`` its versions,
-    ``options`` the build options of the sweep. ``values`` are those of ``measured_figures``; None is not known. ``reason`` says
-    what could not be measured, and why; a compile that failed has a row without ``kernel``. ``lines`` are the costliest, if
-    they were asked for. ``own`` are the figures of ``OF_FAMILIES`` that the binary states, by their keys. ``code`` is a digest
-    of the machine code that the kernel runs, "" if there is none, and ``warnings`` are the compiler's about the compile.
-    ``loops`` counts those in the code, None if they are not known.
+    ``options`` the build options of the sweep. ``values`` are those of ``measured_figures``; None is not known. ``reason``
+    says what could not be measured, and why; a compile that failed has a row without ``kernel``. ``own`` are the figures of
+    ``OF_FAMILIES`` that the binary states, by their keys. ``code`` is a digest of the machine code that the kernel runs, ""
+    if there is none, and ``warnings`` are the compiler's about the compile. ``loops`` counts those in the code, None if they
+    are not known.
     """
 
     source: str
@@ -70,7 +55,6 @@ class SweepRow:
     kernel: str | None
     values: tuple[int | None, ...] = ()
     reason: str = ""
-    lines: tuple[CostlyLine, ...] = ()
     own: tuple[tuple[str, int], ...] = ()
     code: str = ""
     warnings: tuple[str, ...] = ()

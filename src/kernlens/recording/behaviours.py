@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
+from functools import cache
 from math import isfinite
-from typing import Any, NoReturn, TypeVar
+from types import UnionType
+from typing import Any, ClassVar, NewType, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from kernlens.dataclass import replace
 from kernlens.model.behaviour import (
     KINDS,
-    PATTERNS,
     SPACES,
     UNITS,
     Behaviour,
@@ -29,6 +30,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.recording.schema import damaged
 
 T = TypeVar("T")
+_Whole = NewType("_Whole", int)
 #: The version that is written.
 VERSION = 1
 #: Bytes of one launch's counts, at most: a kernel of 10,000 lines with 5,000 accesses has a tenth. Bytes of all launches of a
@@ -161,148 +163,71 @@ class _Decoder:
 
     def __init__(self, row: dict[str, Any]) -> None:
         self._row = row
-        files = [_text(each) for each in self._list("files")]
+        self._readers: dict[Any, Callable[[Any], Any]] = {}
+        files = self._read(tuple[str, ...], row.get("files"))
         self._places = [
             SourcePlace(_one_of(files, file), _count(line), _count(column))
-            for file, line, column in (_sized(each, 3) for each in self._list("places"))
+            for file, line, column in (_sized(each, 3) for each in _typed(row.get("places"), list))
         ]
-
-    def _list(self, key: str) -> list[Any]:
-        return _typed(self._row.get(key), list)
-
-    def _place(self, number: object) -> SourcePlace | None:
-        return None if type(number) is int and number == -1 else _one_of(self._places, number)
-
-    def _own_place(self, number: object) -> SourcePlace:
-        return _one_of(self._places, number)
 
     def behaviour(self, kernel: str) -> Behaviour:
         """Return the behaviour."""
-        device = self._row.get("device")
-        return Behaviour(
-            kernel,
-            _machine(_sized(self._row.get("machine"), 7)),
-            _sizes(self._row.get("global_size")),
-            _sizes(self._row.get("local_size")),
-            **{name: _count(self._row.get(name)) for name in _NUMBERS},
-            is_out_of_time=_typed(self._row.get("is_out_of_time"), bool),
-            pieces=tuple(self._piece(_sized(each, 5)) for each in self._list("pieces")),
-            accesses=tuple(self._access(_typed(each, list)) for each in self._list("accesses")),
-            branches=tuple(self._branch(_typed(each, list)) for each in self._list("branches")),
-            loops=tuple(self._loop(_sized(each, 6)) for each in self._list("loops")),
-            barriers=tuple(
-                (self._place(place), _count(count))
-                for place, count in (_sized(each, 2) for each in self._list("barriers"))
-            ),
-            faults=tuple(self._fault(_sized(each, 7)) for each in self._list("faults")),
-            notes=tuple(map(_text, self._list("notes"))),
-            source=_text(self._row.get("source")),
-            device=None if device is None else _text(device),
-            buffers=tuple(_counts(each, 2) for each in self._list("buffers")),  # type: ignore[misc]
-            reason=_text(self._row.get("reason")),
-        )
-
-    def _piece(self, numbers: list[Any]) -> tuple[SourcePlace, int, int, int, bool]:
-        place, instructions, runs, sub_groups, is_whole = numbers
-        return self._own_place(place), _count(instructions), _count(runs), _count(sub_groups), _typed(is_whole, bool)
-
-    def _access(self, row: list[Any]) -> ObservedAccess:
-        if len(row) == len(fields(ObservedAccess)) - 1:
-            row = [*row, None]  # an earlier kernlens kept no example
-        place, calls, kind, space, *numbers = _sized(row, len(fields(ObservedAccess)))
-        (
-            width,
-            requests,
-            lanes,
-            asked,
-            used,
-            units,
-            least,
-            waves,
-            fewest,
-            distinct,
-            contention,
-            patterns,
-            stride,
-            rest,
-            example,
-        ) = numbers
-        if kind not in KINDS or space not in SPACES:
+        hints = _hints(Behaviour)
+        values = {name: self._read(hints[name], self._row.get(name)) for name in hints.keys() - _NOT_HELD}
+        behaviour = Behaviour(kernel, **values)
+        if any(each.kind not in KINDS or each.space not in SPACES for each in behaviour.accesses):
             _fail("an access is of no kind or space")
-        first, last = (None, None) if stride is None else _sized(stride, 2)
-        return ObservedAccess(
-            place=self._place(place),
-            calls=tuple(map(self._own_place, _typed(calls, list))),
-            kind=kind,
-            space=space,
-            width=_count(width),
-            requests=_count(requests),
-            lanes=_count(lanes),
-            bytes=_count(asked),
-            used=_count(used),
-            units=_counts(units, len(UNITS)),  # type: ignore[arg-type]
-            least=_counts(least, len(UNITS)),  # type: ignore[arg-type]
-            wavefronts=None if waves is None else _count(waves),
-            least_wavefronts=None if fewest is None else _count(fewest),
-            distinct=_count(distinct),
-            contention=_count(contention),
-            patterns=_counts(patterns, len(PATTERNS)),  # type: ignore[arg-type]
-            stride=None if first is None else (_whole(first), _whole(last)),
-            ungrouped=_count(rest),
-            example=None if example is None else _request(_sized(example, 4)),
-        )
-
-    def _branch(self, row: list[Any]) -> ObservedBranch:
-        if len(row) < 3:
-            _fail("a branch has too few numbers")
-        return ObservedBranch(self._place(row[0]), _count(row[1]), _count(row[2]), tuple(map(_count, row[3:])))
-
-    def _loop(self, row: list[Any]) -> ObservedLoop:
-        place, entries, least, mean, most, rounds = row
-        average = None if rounds is None else _number(rounds)
-        return ObservedLoop(self._place(place), _count(entries), _count(least), _number(mean), _count(most), average)
-
-    def _fault(self, row: list[Any]) -> Fault:
-        kind, sentence, places, items, argument, count, is_lockstep = row
-        if kind not in _FAULT_KINDS:
+        if not all(each.example is None or each.example.is_bounded for each in behaviour.accesses):
+            _fail("a request is of no sub-group")
+        if any(each.kind not in _FAULT_KINDS for each in behaviour.faults):
             _fail("a fault is of no kind")
-        return Fault(
-            kind,
-            _text(sentence),
-            tuple(map(self._own_place, _typed(places, list))),
-            tuple(_counts(each, 3) for each in _typed(items, list)),  # type: ignore[misc]
-            None if argument is None else _text(argument),
-            _count(count),
-            _typed(is_lockstep, bool),
-        )
+        machine = behaviour.machine
+        if machine.unit is not None and machine.unit not in UNITS:
+            _fail("its unit is none that is counted")
+        if not 1 <= machine.width <= _WIDEST:
+            _fail("its sub-groups have no width")
+        return behaviour
+
+    def _read(self, hint: Any, value: object) -> Any:
+        """Return a value of the type that an annotation states: numbers count something, places are meant by number."""
+        if hint not in self._readers:
+            self._readers[hint] = self._reader(hint)
+        return self._readers[hint](value)
+
+    def _reader(self, hint: Any) -> Callable[[Any], Any]:
+        origin, parts = get_origin(hint), get_args(hint)
+        if hint in _PLAIN:
+            return _PLAIN[hint]
+        if hint == SourcePlace:
+            return lambda value: _one_of(self._places, value)
+        if hint in _ROWS:
+            fields_of = [self._reader(each) for each in _hints(hint).values()]
+
+            def row(value: object) -> Any:
+                values = _typed(value, list)
+                if hint is ObservedBranch:  # All that is left of the row are the shares.
+                    values = [*values[:3], values[3:]]
+                if hint is ObservedAccess and len(values) == len(fields_of) - 1:  # An earlier kernlens kept no example.
+                    values = [*values, None]
+                return hint(*[read(each) for read, each in zip(fields_of, _sized(values, len(fields_of)), strict=True)])
+
+            return row
+        if origin is UnionType:
+            known = self._reader(_STRIDE if parts[0] == tuple[int, int] else parts[0])
+            if parts[0] == SourcePlace:
+                return lambda value: None if type(value) is int and value == -1 else known(value)
+            return lambda value: None if value is None else known(value)
+        first = self._reader(parts[0])
+        if origin is not tuple or parts[1:] == (Ellipsis,):
+            return lambda value: tuple([first(each) for each in _typed(value, list)])
+        each_of = [self._reader(each) for each in parts]
+        return lambda value: tuple([read(each) for read, each in zip(each_of, _sized(value, len(parts)), strict=True)])
 
 
-def _request(row: list[Any]) -> ObservedRequest:
-    begin, size, lanes, argument = row
-    request = ObservedRequest(
-        *(_count(begin), _count(size), tuple(_counts(each, 2) for each in _typed(lanes, list))),  # type: ignore[arg-type]
-        argument=None if argument is None else _text(argument),
-    )
-    if not request.is_bounded:
-        _fail("a request is of no sub-group")
-    return request
-
-
-def _machine(row: list[Any]) -> ObservedMachine:
-    width, unit, banks, bank_bytes, has_phases, is_split, source = row
-    if unit is not None and unit not in UNITS:
-        _fail("its unit is none that is counted")
-    if not 1 <= _count(width) <= _WIDEST:
-        _fail("its sub-groups have no width")
-    return ObservedMachine(
-        *(_count(width), unit, _count(banks), _count(bank_bytes)),
-        *(_typed(has_phases, bool), _typed(is_split, bool), _text(source)),
-    )
-
-
-def _sizes(value: object) -> tuple[int, int, int]:
-    x, y, z = _sized(value, 3)
-    return _count(x), _count(y), _count(z)
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind, localns={"SourcePlace": SourcePlace})
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def _fail(what: str) -> NoReturn:
@@ -336,10 +261,6 @@ def _count(value: object) -> int:
     return number
 
 
-def _counts(value: object, size: int) -> tuple[int, ...]:
-    return tuple(map(_count, _sized(value, size)))
-
-
 def _number(value: object) -> float:
     if type(value) not in (int, float) or not 0 <= value < _MOST or not isfinite(value):  # type: ignore[operator,arg-type]
         _fail("an average is none")
@@ -362,3 +283,15 @@ def _one_of(values: Sequence[T], number: object) -> T:
     if place >= len(values):
         _fail("a place or file is not there")
     return values[place]
+
+
+#: A stride may go back.
+_STRIDE = tuple[_Whole, _Whole]
+#: What is told by the type alone.
+_PLAIN: dict[Any, Callable[[object], Any]] = {
+    int: _count, float: _number, str: _text, bool: lambda value: _typed(value, bool), _Whole: _whole,
+}  # fmt: skip
+#: What is held as a row of its fields.
+_ROWS = (ObservedMachine, ObservedAccess, ObservedRequest, ObservedBranch, ObservedLoop, Fault)
+#: What stands beside the content in a recording.
+_NOT_HELD = {"kernel", "launches", "ran"}

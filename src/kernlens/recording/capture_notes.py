@@ -55,7 +55,8 @@ class CaptureNotes:
         if self._others is None:
             return None
         kernels = [{**kernel, "shapes": list(self._shapes[key].values())} for key, kernel in self._kernels.items()]
-        kernels.sort(key=lambda kernel: (-kernel["launches"], -kernel["created"], kernel["name"]))
+        _share(kernels)
+        kernels.sort(key=lambda kernel: (-_total(kernel), -kernel["launches"], -kernel["created"], kernel["name"]))
         return json.dumps({**self._others, "builds": self._builds, "kernels": kernels})
 
     def _add_kernel(self, kernel: _Row) -> None:
@@ -63,11 +64,35 @@ class CaptureNotes:
         known = self._kernels.setdefault(key, kernel)
         if known is not kernel:
             known.update({count: known[count] + kernel[count] for count in _COUNTS})
+            known["time"] = _added_times(known.get("time"), kernel.get("time"))
         shapes = self._shapes.setdefault(key, {})
         for shape in _rows(kernel, "shapes", launches=int):
             alike = shapes.setdefault(json.dumps([shape.get("global"), shape.get("local")]), shape)
             if alike is not shape:
                 alike["launches"] += shape["launches"]
+
+
+def _total(kernel: _Row) -> int:
+    """Return the device's time of a kernel in nanoseconds; 0 where it is not known."""
+    time = kernel.get("time")
+    return 0 if time is None else typed(typed(time, dict, CAPTURE).get("total_ns"), int, CAPTURE)
+
+
+def _share(kernels: list[_Row]) -> None:
+    """Give the kernels their shares of all their times."""
+    total = sum(map(_total, kernels))
+    for kernel in kernels:
+        if kernel.get("time") is not None:
+            kernel["time"]["share"] = round(_total(kernel) / total, 4) if total else 0.0
+
+
+def _added_times(first: Any, second: Any) -> _Row | None:
+    """Return the device's time of a kernel in two captures: of both together no median is known."""
+    if first is None or second is None:
+        return first if second is None else typed(second, dict, CAPTURE)
+    both = typed(first, dict, CAPTURE), typed(second, dict, CAPTURE)
+    sums = {key: sum(typed(each.get(key), int, CAPTURE) for each in both) for key in ("launches", "total_ns")}
+    return {**sums, "median_ns": None, "share": 0.0}
 
 
 def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:

@@ -31,7 +31,6 @@ STAND_IN = b"*"
 _RUN = re.compile(rb"[^\x00-\x08\x0a-\x1f\x7f]{%d,}" % SHORTEST)
 _RUN_WITH_CONTROLS = re.compile(rb"[^\x0a-\x0d\x1c-\x1e]{%d,}" % SHORTEST)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f]")
-_SPACES = re.compile(rb"[ \t]+")
 #: The backslash that ends a line of a macro; white space before it.
 _CONTINUED = re.compile(rb"(?:[ \t]|\\09|\\t)*(?:\\\\|\\5C|\\)")
 #: The most characters that are looked for together.
@@ -93,11 +92,7 @@ class Redaction:
 
     def _places(self, content: bytes) -> Iterator[tuple[int, int]]:
         for run in self._run.finditer(content):
-            text = run.group()
-            # Most holds no line, which is quickly seen where white space alone has several spellings.
-            if b"\\" not in text and not self._is_lossy and not self._lines.may_be_in(_SPACES.sub(b" ", text)):
-                continue
-            for spelled in spellings(text, is_lossy=self._is_lossy):
+            for spelled in spellings(run.group(), is_lossy=self._is_lossy):
                 for start, end in self._lines.places(spelled.text):
                     first, last = (run.start() + place for place in spelled.places(start, end))
                     if self._continued and spelled.text[start:end] in self._continued:

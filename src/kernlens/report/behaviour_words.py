@@ -15,6 +15,8 @@ from kernlens.report.describe import plural
 COUNTED = "counted in an interpreter, on this data; not time"
 #: An access is told of from so many times its ideal on, and from so many lanes on one address.
 _WORTH = 2
+#: Where work-groups lie in their launch.
+_STRATA = ("at corners", "at other edges", "inside")
 #: Launches that are named one by one.
 _NAMED = 4
 
@@ -40,7 +42,7 @@ def launch_words(observed: Behaviour) -> str:
     if observed.reason:
         return f"{often}{sizes_words(observed)}: nothing counted: {observed.reason}"
     done, groups = observed.groups_done, observed.groups
-    ran = f"all {groups:,}" if done == groups else f"the first {done:,} of {groups:,}"
+    ran = f"all {groups:,}" if done == groups else f"{done:,} of {groups:,}"
     return f"{often}{sizes_words(observed)}: {ran} groups ran"
 
 
@@ -52,9 +54,10 @@ def coverage_sentences(observed: Behaviour) -> Iterator[str]:
         ran = f"All {observed.groups:,} work-groups" if observed.groups > 1 else "The only work-group"
         yield f"{ran} ran: {observed.instructions:,} LLVM instructions."
     else:
+        until = " until the time was over" if observed.is_out_of_time else ""
         yield (
-            f"The first {observed.groups_done:,} of {observed.groups:,} work-groups ran until the time was over; all counts are"
-            f" of these: {observed.instructions:,} LLVM instructions."
+            f"{observed.groups_done:,} of {observed.groups:,} work-groups ran{until}; all counts are of these:"
+            f" {observed.instructions:,} LLVM instructions."
         )
     if observed.copied_bytes:
         yield f"Asynchronous copies of work-groups moved {observed.copied_bytes:,} bytes, which stand at no line."
@@ -63,6 +66,31 @@ def coverage_sentences(observed: Behaviour) -> Iterator[str]:
     yield from observed.notes
     if observed.reason:
         yield observed.reason
+
+
+def group_sentences(observed: Behaviour) -> Iterator[str]:
+    """Yield which work-groups ran, how far they differ, and what of the others may be missing in the counts."""
+    ran = observed.ran
+    if ran is None or not 0 < observed.groups_done < observed.groups:
+        return
+    strata = ", ".join(
+        f"{done:,} of {total:,} {where}" for (total, done), where in zip(ran.strata, _STRATA, strict=True) if total
+    )
+    start = "They are a sample of the launch" if ran.is_sample else "They are the first ones in the order of their ids"
+    yield f"{start}: {strata}."
+    units = ran.units[UNITS.index(observed.unit)]
+    moved = f" and touched {_range(units)} units of {observed.unit} bytes" if units[2] else ""
+    yield f"Each ran {_range(ran.instructions)} LLVM instructions{moved}."
+    if ran.shared:
+        yield (
+            f"The kernel reads what it writes through {', '.join(ran.shared)}: what one work-group leaves there for others is"
+            " missing where it did not run."
+        )
+
+
+def _range(numbers: tuple[int, float, int]) -> str:
+    least, mean, most = numbers
+    return f"{least:,}" if least == most else f"{least:,} to {most:,} (on average {mean:,.0f})"
 
 
 def place_words(place: SourcePlace | None, observed: Behaviour) -> str:

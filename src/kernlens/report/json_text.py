@@ -1,4 +1,4 @@
-"""JSON as text: on one line for programs, indented for those who read it. It is ASCII without any control character."""
+"""JSON as text, on one line. It is ASCII without any control character."""
 
 from __future__ import annotations
 
@@ -43,11 +43,6 @@ def encoded(value: Any) -> str:
         if text.isascii() and b"\x7f" not in text:
             return text.decode("ascii")
     return without_delete(json.dumps(value, separators=(",", ":")))
-
-
-def indented(value: Any, margin: int = 0) -> str:
-    """Return JSON on many lines, all but the first moved to the right by so many spaces."""
-    return without_delete(json.dumps(value, indent=2)).replace("\n", "\n" + " " * margin)
 
 
 def without_delete(text: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 
 #: Begins every mark of this process. Lone surrogates stand in no text that was decoded from UTF-8, and these eight are
 #: drawn anew in each process: no file can forge a mark.
@@ -32,12 +31,6 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 
 #: Whether ``style`` marks anything.
 _has_styles = True
-#: A change of colour on a terminal.
-
-
-@cache
-def _colour_change() -> re.Pattern[str]:
-    return re.compile("\x1b\\[[0-9;]*m")
 
 
 def want_styles(has_styles: bool) -> None:
@@ -92,11 +85,6 @@ def rendered(line: str, colours: bool = False) -> str:
     return _SPECIAL.sub(replacement, line)
 
 
-def without_colours(text: str) -> str:
-    """Return a rendered text without its colours, which take no room on a terminal."""
-    return _colour_change().sub("", text)
-
-
 def html_line(line: str) -> str:
     """Return one line as HTML, whatever its text: styles as spans whose classes are their colour, ``bold`` and ``dim``."""
     from html import escape
@@ -115,22 +103,6 @@ def html_line(line: str) -> str:
         if is_open:
             pieces.append(f'<span class="{" ".join(classes)}">')
     return "".join(pieces) + ("</span>" if is_open else "")
-
-
-def page_head(title: str, css: str) -> str:
-    """Return the beginning of a page without scripts. Nothing in it can ask for anything from anywhere, whatever text it
-    holds: its policy allows this style only."""
-    from base64 import b64encode
-    from hashlib import sha256
-
-    digest = b64encode(sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html_line(title)}</title>\n<style>{css}</style>\n"
-    )
 
 
 def cut(line: str, width: int) -> str:

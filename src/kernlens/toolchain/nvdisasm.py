@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib import metadata
 
@@ -49,9 +49,10 @@ def nvdisasm_title(path: str) -> str:
     return _title(path, os.stat(path).st_mtime_ns)
 
 
-def disassemble_cubin(content: bytes | memoryview) -> tuple[str, str]:
+def disassemble_cubin(content: bytes | memoryview, symbols: Sequence[int] = ()) -> tuple[str, str]:
     """Return what the program prints of a cubin's code, with the bytes of each instruction, and the program's name and version.
-    Raises UnsupportedError if the user has no nvdisasm, or it does not know the GPU; ToolError if it takes too much."""
+    ``symbols`` are the indexes of functions whose sections alone are printed; none: all. Raises UnsupportedError if the user
+    has no nvdisasm, or it does not know the GPU; ToolError if it takes too much."""
     path = find_nvdisasm()
     if path is None:
         raise UnsupportedError(
@@ -63,7 +64,8 @@ def disassemble_cubin(content: bytes | memoryview) -> tuple[str, str]:
         file = os.path.join(folder, "program.cubin")
         with open(file, "wb") as cubin:
             cubin.write(content)
-        command = [path, "-c", "-hex", file]
+        chosen = ["-fun", ",".join(map(str, symbols))] if symbols else []
+        command = [path, "-c", "-hex", *chosen, file]
         if confinement() is not None:
             done = run(command, timeout=_LIMITS.seconds, output_limit=_LIMITS.output)
         else:

@@ -81,8 +81,8 @@ class Difference(Tabular):
         return Table.of_rows(kinds, rows)
 
     def _repr_html_(self) -> str:
-        from kernlens.report.diff.comparison_page import comparison_body
         from kernlens.report.diff.comparison_summary import Summary
+        from kernlens.verbs.difference_html import comparison_body
 
         partings = self.partings[:_SHOWN]
         summary = Summary(
@@ -95,7 +95,7 @@ class Difference(Tabular):
             self.sources,
             self.failed_builds,
         )
-        body = comparison_body(summary, partings, most=_SHOWN, has_instructions=False)
+        body = comparison_body(summary, partings, most=_SHOWN)
         more = len(self.changes) - _SHOWN
         return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more > 0 else "")
 

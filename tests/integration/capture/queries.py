@@ -36,6 +36,7 @@ WAYS = {
     "options": ("--build-options", "-DMORE=1 -cl-no-signed-zeros"),
     "stages": ("--stages", "--lines"),
     "replace": ("--replace", "own.cl=other.cl"),
+    "time": ("--time",),
 }
 #: The binary and debug data of what the driver got other options or another text of: those are what was asked for.
 OTHER_BINARY = frozenset(

@@ -55,6 +55,26 @@ def test_units_per_request(folder: Path) -> None:
     assert check(*tiled, "--max-waves-per-request", "2", "--no-faults", cwd=folder)[0] == 0
 
 
+def test_units_above_the_ideal(folder: Path, tmp_path: Path) -> None:
+    """A wide access that is coalesced wastes nothing, however many units it has."""
+    words = ("transpose.klens", "--kernel", "transpose", "--max-excess-units")
+    status, verdict = check(*words, "349", cwd=folder)
+    (finding,) = verdict["findings"]
+    assert (status, finding["metric"], finding["value"], finding["cause"]["line"]) == (1, "excess_units", 350, 8)
+    assert check(*words, "350%", cwd=folder)[0] == 0
+    assert check("transpose_tiled.klens", "--kernel", "transpose_tiled", "--max-excess-units", "0", cwd=folder)[0] == 0
+    (folder / "waste.toml").write_text('[kernel."transpose"]\nmax-excess-units = 349\n')
+    assert check("transpose.klens", "--kernel", "transpose", "--budget", "waste.toml", cwd=folder)[0] == 1
+    assert not kernlens.check(str(folder / "transpose.klens"), kernel="transpose", max_excess_units=349).ok
+    source, saved = tmp_path / "wide.cl", tmp_path / "wide.klens"
+    source.write_text("kernel void wide(global float4 *a)\n{\n    a[get_global_id(0)] *= 2;\n}\n")
+    kernlens.observe(
+        source, size=[64], group=[32], arguments=["random:float4:64"], device="dg2", sub_group=32, recording=saved
+    )
+    assert check(str(saved), "--max-units-per-request", "4", cwd=tmp_path)[0] == 1
+    assert check(str(saved), "--max-excess-units", "0", cwd=tmp_path)[0] == 0
+
+
 def test_no_faults_is_a_key_of_files_and_of_python(folder: Path) -> None:
     (folder / "faults.toml").write_text('[kernel."k"]\nno-faults = true\n')
     status, verdict = check("k.klens", "--budget", "faults.toml", cwd=folder)
@@ -76,10 +96,14 @@ def test_a_baseline_holds_what_was_observed(folder: Path) -> None:
         assert run(*words, cwd=folder).returncode == 0
     assert check("s1.klens", "--baseline", "s1.klens", cwd=folder)[0] == 0
     status, verdict = check("s16.klens", "--baseline", "s1.klens", cwd=folder)
-    (failed,) = (each for each in verdict["findings"] if each["state"] == "failed")
+    failed, wasted = (each for each in verdict["findings"] if each["state"] == "failed")
+    assert wasted["metric"] == "excess_units"
     assert (status, failed["metric"], failed["baseline"] < failed["value"]) == (1, "units_per_request", True)
     assert failed["cause"]["line"] == 4
-    assert check("s16.klens", "--baseline", "s1.klens", "--tolerance", "units-per-request=any", cwd=folder)[0] == 0
+    more = ("--tolerance", "excess-units=any")
+    assert (
+        check("s16.klens", "--baseline", "s1.klens", "--tolerance", "units-per-request=any", *more, cwd=folder)[0] == 0
+    )
 
 
 def test_a_kernel_that_nobody_observed_does_not_pass(folder: Path) -> None:
@@ -122,7 +146,7 @@ def test_what_was_not_counted_whole_does_not_pass(change: str, folder: Path) -> 
     words = (f"{change}.klens", "--kernel", "transpose", "--no-faults")
     status, verdict = check(*words, cwd=folder)
     assert (status, verdict["findings"][0]["state"]) == (2, "unknown")
-    told = "only the first 3 of 16 work-groups ran" if change == "partial" else "it uses sub-groups"
+    told = "only 3 of 16 work-groups ran" if change == "partial" else "it uses sub-groups"
     assert told in run("check", *words, cwd=folder).stdout
     if change == "partial":  # What was counted is too much already.
         assert check(*words, "--max-units-per-request", "15", cwd=folder)[0] == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answer(processors: int, *words: str | Path) -> tuple[int, bytes, bytes]:
     command = [sys.executable, "-c", PROGRAM.format(processors), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "KERNLENS_PAGER": ""})
+    done = subprocess.run(command, capture_output=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

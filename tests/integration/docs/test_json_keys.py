@@ -20,6 +20,7 @@ from tests.integration.annotate.test_variables import PLACES
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.docs.json_shapes import PAGE, Shape, shapes
 from tests.integration.drivers.test_simulated_devices import WAITING
+from tests.integration.layers.opencl_layer_fixtures import pocl
 from tests.integration.stages.stage_fixtures import SMALL
 from tests.tree import ROOT
 from tests.writers.programs import spirv
@@ -123,9 +124,9 @@ def test_the_documents_of_programs(folder: Path) -> None:
     documents.append(answer("annotate", "called.klens", cwd=folder))
     library = folder / "include/sycl"
     library.mkdir(parents=True)
-    (library / "f.h").write_text("float f(float x)\n{\n    return native_sin(x) * 3.0f;\n}\n")
+    (library / "f.h").write_text("float f(global float *a)\n{\n    return native_sin(a[0]) * 3.0f;\n}\n")
     (folder / "own.cl").write_text(
-        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a[0]);\n}\n'
+        '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a);\n}\n'
     )
     done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -143,16 +144,17 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
-        names = ("small", "called", "spill", "sine")
+        names = ("small", "called", "spill", "sine", "own")
         compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in names))
     (folder / "rows.cl").write_text(ROWS)
     done = kernlens("compile", "rows.cl", "--device", "dg2", "-o", "rows.klens", cwd=folder)
     assert done.returncode == 0, done.stderr
     trips = "--trips", "8=10", "--trips", "depth=4"
     listed, costliest = shapes("annotate --trips")
-    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder))
-    advised = answer("annotate", "sine.klens", "--top=3", *trips[2:], cwd=folder)
-    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), advised)
+    inlined = answer("annotate", "own.klens", *trips[2:], cwd=folder)
+    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder), inlined)
+    others = [answer("annotate", f"{name}.klens", "--top=3", *trips[2:], cwd=folder) for name in ("sine", "own")]
+    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), *others)
     (shape,) = shapes("annotate --offset")
     (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
     offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
@@ -248,13 +250,28 @@ def test_keys_of_layer_are_documented(tmp_path: Path) -> None:
     compare(capturing, answer("layer", "--capture", tmp_path / "x.klens"))
 
 
+_LAUNCHING = """
+import pyopencl
+context = pyopencl.create_some_context(False)
+queue = pyopencl.CommandQueue(context)
+buffer = pyopencl.Buffer(context, pyopencl.mem_flags.READ_WRITE, 256)
+program = pyopencl.Program(context, "kernel void zero(global int *a) { a[get_global_id(0)] = 0; }").build()
+program.zero(queue, (64,), None, buffer)
+queue.finish()
+"""
+
+
 def test_keys_of_capture_are_documented(tmp_path: Path) -> None:
     (shape,) = shapes("capture")
     path = tmp_path / "answer.json"
     where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json-file", path)
     done = kernlens("capture", *where, "--", sys.executable, "-c", WAITING, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    compare(shape, json.loads(path.read_text()))
+    timed = ("--time", "-o", tmp_path / "y.klens", "--json-file", tmp_path / "timed.json")
+    environment = pocl(tmp_path / "cache").environment
+    done = kernlens("capture", *timed, "--", sys.executable, "-c", _LAUNCHING, cwd=tmp_path, **environment)
+    assert done.returncode == 0, done.stderr
+    compare(shape, json.loads(path.read_text()), json.loads((tmp_path / "timed.json").read_text()))
 
 
 def test_keys_of_compile_are_documented(folder: Path) -> None:

@@ -30,6 +30,7 @@ Row = tuple[int, str, tuple[tuple[str, int], ...]]
 _SECTION = re.compile(r'\s*\.section\s+"?\.text\.([^",]+)')
 _FILE = re.compile(r'\s*//## File "(.*?)", line (\d+)')
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*$")
+_NOTE = re.compile(r"\s+(?=\(\*\")")
 _NAMED = re.compile(r"\.L_x_\d+")
 _USAGE = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 
@@ -93,7 +94,8 @@ def compare(content: bytes, folder: Path, differing: list[str]) -> Counter[str]:
     for kernel in read.kernels:
         instructions = listing.instructions(kernel.name, kernel.code)
         mine = list(zip(instructions.offsets, instructions.texts, strict=True))
-        theirs = [(offset, _NAMED.sub(_as_label(path, kernel.name), text)) for offset, text, _ in plain[kernel.name]]
+        as_label = _as_label(path, kernel.name)
+        theirs = [(offset, _NOTE.sub(" ", _NAMED.sub(as_label, text))) for offset, text, _ in plain[kernel.name]]
         counts["instructions"] += len(theirs)
         if mine != theirs:
             differing.append(f"{kernel.name}: instructions")

@@ -189,8 +189,6 @@ def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monk
     [
         (("annotate", "x", "--json", "--format", "csv"), "--json and --format csv exclude each other"),
         (("annotate", "x", "--json", "--format", "text"), "--json and --format text exclude each other"),
-        (("link", "a", "b", "--dot", "--json"), "--dot prints the graph of a prediction"),
-        (("link", "a", "b", "--dot", "--static"), "--dot prints the graph of a prediction"),
         (("layer", "--unset", "--json"), "--unset prints shell lines, which have no JSON"),
         (("stages", "x", "--form", "text"), "--form needs --stage"),
     ],

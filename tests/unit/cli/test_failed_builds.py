@@ -265,9 +265,8 @@ def test_sides_of_a_comparison(kernlens: Kernlens, folder: Path) -> None:
     assert done.status == 1, "a build failed on one side only"
     assert done.out.count("1 of 2 builds failed") == 1
     assert kernlens("diff", "x.klens", "x.klens").status == 0
-    markdown = kernlens("diff", "good.klens", "x.klens", "--markdown", "--html", "x.html").out
+    markdown = kernlens("diff", "good.klens", "x.klens", "--markdown").out
     assert WORDS in unescape(markdown)
-    assert "1 of 2 builds failed" in (folder / "x.html").read_text()
 
 
 def test_a_bad_source_leaves_the_others(kernlens: Kernlens, folder: Path, compiler: Path) -> None:

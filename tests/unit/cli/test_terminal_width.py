@@ -1,4 +1,4 @@
-"""Colours, the pager and the width of a terminal."""
+"""Colours, messages and the width of a terminal."""
 
 from __future__ import annotations
 
@@ -56,73 +56,15 @@ def test_colours_in_a_pipe_only_if_they_are_wanted(
     assert "\x1b" not in kernlens("disasm", file, "--color", "never").out
 
 
-def test_a_pager_shows_what_is_printed_on_a_terminal(
-    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The pager gets all of what is longer than the screen, and nothing of the messages; where there is none, or it dies,
-    nothing goes wrong."""
-    pager = tmp_path / "pager"
-    pager.write_text(f'#!/bin/sh\necho "LESS=$LESS $1"\ncat > {tmp_path}/shown\n')
-    pager.chmod(0o755)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "4")
-    monkeypatch.delenv("LESS", raising=False)
-
-    def printed(named: str, *words: str) -> str:
-        monkeypatch.setenv("KERNLENS_PAGER", named)
-        with monkeypatch.context() as patch, Terminal(patch) as read:
-            assert kernlens("disasm", file, *words).status == 0
-            return read()
-
-    direct = printed("")
-    assert "scale" in direct
-    assert printed(f"{pager} -x") == "LESS=FRSX -x\n"
-    assert (tmp_path / "shown").read_text() == direct
-    assert printed(str(tmp_path / "no-such-pager")) == direct
-    assert printed("cat") == direct
-    assert printed("true") == ""
-    assert printed(str(pager), "--no-pager") == direct
-    monkeypatch.delenv("KERNLENS_PAGER")
-    monkeypatch.setenv("PAGER", str(pager))
+def test_messages_stand_where_they_were_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch, Terminal(patch) as read:
-        assert kernlens("disasm", file).status == 0
-        assert read().startswith("LESS=FRSX")
-    monkeypatch.setenv("LINES", str(direct.count("\n") + 1))
-    (tmp_path / "shown").unlink()
-    assert printed(str(pager)) == direct, "it is no longer than the screen"
-    assert not (tmp_path / "shown").exists()
-    monkeypatch.setenv("KERNLENS_PAGER", str(pager))
-    assert kernlens("disasm", file).out.startswith("scale"), "a pipe needs no pager"
-
-
-def test_what_fits_needs_no_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Colours take no room, a line of twice the width takes two; messages come when the user has left the pager."""
-    shown = tmp_path / "shown"
-    pager = tmp_path / "pager"
-    pager.write_text(f"#!/bin/sh\ncat > {shown}\necho left\n")
-    pager.chmod(0o755)
-    for name, value in {"TERM": "xterm", "COLUMNS": "20", "LINES": "6", "KERNLENS_PAGER": str(pager)}.items():
-        monkeypatch.setenv(name, value)
-
-    def printed(*lines: str) -> str:
-        shown.unlink(missing_ok=True)
-        with monkeypatch.context() as patch, Terminal(patch) as read:
-            prepare_output()
-            print_lines(lines)
-            print_message()
-            print_message("a message")
-            print_lines(["the end"])
-            finish_output()
-            return read()
-
-    bold = style("x" * 20, bold=True)
-    assert printed(bold, bold, bold, bold).endswith("a message\nthe end\n")
-    assert not shown.exists()
-    assert printed("x" * 40, "x" * 60).endswith(f"{'x' * 60}\na message\nthe end\n")
-    assert not shown.exists()
-    assert printed("x" * 40, "x" * 61) == "left\na message\n"
-    assert shown.read_text() == f"{'x' * 40}\n{'x' * 61}\nthe end\n"
+        prepare_output()
+        print_lines(["above"])
+        print_message()
+        print_message("a message")
+        print_lines(["the end"])
+        finish_output()
+        assert read() == "above\na message\nthe end\n"
 
 
 def test_listings_are_cut_at_the_width_of_a_terminal(

@@ -84,7 +84,6 @@ def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
         ("check", "old.bin", "--max-simd", "99", "--junit", "old.bin"),
         ("check", "old.bin", "--max-simd", "99", "--baseline", "new.bin", "--sarif", "./new.bin"),
         ("check", "old.bin", "--budget", "b.toml", "--sarif", "b.toml"),
-        ("diff", "old.bin", "new.bin", "--html", "new.bin"),
         ("annotate", "old.bin", "--format", "text", "-o", "old.bin"),
     ],
 )

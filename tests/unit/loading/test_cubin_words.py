@@ -99,6 +99,17 @@ def test_branches_of_sass_name_offsets() -> None:
     assert instructions.branches == {0: (32,), 2: (16,)}
 
 
+def test_a_branch_to_several_places_names_all_offsets() -> None:
+    """The names are numbered through what the disassembler prints, and how far its notes are indented depends on that too."""
+    lines = ['\t.section\t.text.k,"ax",@progbits', ".text.k:"]
+    branch = 'BRX R2 -0x160        (*"BRANCH_TARGETS .L_x_19,.L_x_16,.L_x_99"*);'
+    for row, (label, text) in enumerate([("", branch), (".L_x_19:", "NOP ;"), (".L_x_16:", "EXIT ;")]):
+        lines += [label] if label else []
+        lines += [f"        /*{16 * row:04x}*/ {text} /* 0x{0:016x} */", f"  /* 0x{0:016x} */"]
+    instructions = SassListing("\n".join(lines), "nvdisasm").instructions("k", bytes(48))
+    assert instructions[0].text == 'BRX R2 -0x160 (*"BRANCH_TARGETS L16,L32,.L_x_99"*);'
+
+
 def test_headings_call_a_function_one(tmp_path: Path) -> None:
     content = bytearray(inlined(".cubin"))
     path = tmp_path / "k.cubin"

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.compute_cache import read_cache_entry
-from kernlens.loading import load, open_build, open_file
+from kernlens.formats.cubin.cubin_file import read_cubin
+from kernlens.loading import cuda_programs, load, open_build, open_file
 from kernlens.loading.identify import identify
 from kernlens.model.build import Build, HeldParts
 from kernlens.model.stage import BINARY
 from kernlens.model.stages import NVIDIA, held
+from kernlens.toolchain import nvdisasm
 from kernlens.toolchain.cached_code import CachedCode
 from tests.nvidia_files import (
     DRIVER_ENTRY,
@@ -269,3 +271,48 @@ def test_stages_of_a_fat_binary_name_the_architecture(tmp_path: Path, kernlens: 
     assert len(heads) == sum(has_stages for _, has_stages in programs) > 0
     for name in {name for name, has_stages in programs if has_stages}:
         assert any(f" for {name}" in head for head in heads)
+
+
+def test_one_kernel_of_a_large_cubin_is_listed_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cubin of 14 MB takes the disassembler 15 s, one kernel of it 0.4 s. Kernels that are asked for one after the other are
+    listed in few processes, and none twice."""
+    monkeypatch.setattr(cuda_programs, "_LEAST_LISTED", 0)
+    asked: list[int] = []
+
+    def listed(content: bytes, symbols: Sequence[int] = ()) -> tuple[str, str]:
+        cubin = read_cubin(memoryview(content))
+        kernels = [each for each in cubin.kernels if not symbols or each.symbol in symbols]
+        asked.append(len(kernels))
+        return "\n".join(listing_of(each.name, bytes(each.code)) for each in kernels), "nvdisasm 13"
+
+    monkeypatch.setattr(nvdisasm, "disassemble_cubin", listed)
+    path = tmp_path / "entry"
+    path.write_bytes(opencl(DRIVER_ENTRY))
+    kernels = list(load(path)[0].kernels.values())
+    for kernel in kernels:
+        assert len(kernel.instructions) == kernel.code_size // 16
+    assert asked[0] == 1
+    assert sum(asked) == len(kernels) == 16
+    assert len(asked) < 9
+
+
+def test_a_kernel_that_cannot_be_listed_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "entry"
+    path.write_bytes(opencl(DRIVER_ENTRY))
+    kernels = load(path)[0].kernels
+    spoilt = list(kernels)[3]
+
+    def listed(content: bytes, symbols: Sequence[int] = ()) -> tuple[str, str]:
+        of_file = read_cubin(memoryview(content)).kernels
+        chosen = [each for each in of_file if not symbols or each.symbol in symbols]
+        if spoilt in {each.name for each in chosen}:
+            raise UnsupportedError("nvdisasm does not disassemble this code")
+        return "\n".join(listing_of(each.name, bytes(each.code)) for each in chosen), "nvdisasm 13"
+
+    monkeypatch.setattr(nvdisasm, "disassemble_cubin", listed)
+    for name, kernel in kernels.items():
+        if name == spoilt:
+            with pytest.raises(UnsupportedError, match="does not disassemble"):
+                _ = kernel.instructions
+        else:
+            assert len(kernel.instructions) == kernel.code_size // 16

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from kernlens.analysis.stage_changes import difference, pass_steps
-from kernlens.cli.answers.highlight import highlighted
 from kernlens.errors import KernlensError, NotFoundError, TooManyError
 from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
 from kernlens.model.build import HeldParts
@@ -168,13 +167,3 @@ def test_a_choice_names_what_there_is() -> None:
     assert choose(result, "source", "a", "binary")[0].form == "text"
     with pytest.raises(NotFoundError, match="there is no stage 'viso' here; there is: visa"):
         choose(result, "viso")
-
-
-def test_colours_leave_the_text_alone() -> None:
-    import click
-
-    text = "; comment\ndefine void @f() {\n  ret void, !dbg !5\n}\n"
-    assert highlighted(text, ".ll") != text
-    assert click.unstyle(highlighted(text, ".ll")) == text
-    assert click.unstyle(highlighted("  [x] [/y] \\[z\n\n", ".asm")) == "  [x] [/y] \\[z\n\n"
-    assert highlighted(text, ".unknown") == text

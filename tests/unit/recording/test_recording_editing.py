@@ -142,9 +142,24 @@ def test_launches_of_captures_are_added_up(tmp_path: Path) -> None:
     assert [each["name"] for each in notes["kernels"]] == ["u", "n"]
 
 
+def test_times_of_merged_captures_add_up(tmp_path: Path) -> None:
+    for name, nanoseconds in (("a", 100), ("b", 300)):
+        time = {"launches": 2, "total_ns": nanoseconds, "median_ns": 40, "share": 1.0}
+        notes = [{**kernel("k", "program-1", 2), "time": time}, {**kernel("often", "program-1", 9), "time": None}]
+        recorded(tmp_path / f"{name}.klens", holding("program-1", b"1"), capture={"builds": [], "kernels": notes})
+    merge([tmp_path / "a.klens", tmp_path / "b.klens"], tmp_path / "c.klens")
+    with Recording(tmp_path / "c.klens") as recording:
+        kernels = json.loads(recording.metadata["capture"])["kernels"]
+    assert [each["name"] for each in kernels] == ["k", "often"], "what takes longest comes first"
+    both = {"launches": 4, "total_ns": 400, "median_ns": None, "share": 1.0}
+    assert [each["time"] for each in kernels] == [both, None]
+
+
 @pytest.mark.parametrize(
     "notes",
     [
+        {"builds": [], "kernels": [{**kernel("k", "", 1), "time": 3}]},
+        {"builds": [], "kernels": [{**kernel("k", "", 1), "time": {"total_ns": "many"}}]},
         [],
         {"builds": 1},
         {"builds": [{"program": "x"}]},

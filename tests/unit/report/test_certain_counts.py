@@ -17,7 +17,6 @@ from kernlens.analysis.advice.spill import _held
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.cli.answers.costliest import costliest_table
-from kernlens.cli.answers.heat_map import _cost
 from kernlens.cli.answers.pressure_answer import peak_words, pressure_document, pressure_lines
 from kernlens.cli.answers.sample_notes import SampleNotes
 from kernlens.explorer.line_figures import line_rows
@@ -33,7 +32,6 @@ from kernlens.report.advice_text import advice_lines
 from kernlens.report.listing import annotated
 from kernlens.report.style import rendered
 from kernlens.report.wait_words import WaitNotes, waits_document
-from kernlens.verbs.sweep.measuring import Wanted, _costliest
 from tests.unit.analysis.test_flow import effects
 from tests.unit.report.test_listing import Parts, listed_program
 from tests.writers.instruction_records import record
@@ -113,17 +111,6 @@ def test_samples_beside_lines() -> None:
     listing = text(annotated(program, kernel, None, [SampleNotes(kernel, on_each_row())]))
     assert listing.count("are certainly its own") == 1
     assert "1 of 3 samples are on instructions that are certainly its own" in listing
-
-
-def test_costliest_lines_of_sweeps() -> None:
-    lines = list(_costliest(*uncertain(), Wanted("", order="instructions")))
-    assert [(line.line, line.cost, line.count, line.certain) for line in lines] == [(11, 3, 3, 1), (40, 1, 1, 1)]
-
-
-def test_heat_maps() -> None:
-    (line, _) = _costliest(*uncertain(), Wanted("", order="instructions"))
-    assert _cost(line).endswith("; 1 of 3 instructions certain")
-    assert "certain" not in _cost(replace(line, certain=3))
 
 
 def test_advice_on_spills() -> None:

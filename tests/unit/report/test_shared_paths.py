@@ -83,14 +83,6 @@ def test_a_page_does_not_have_the_sharer_s_folders(kernlens: Kernlens, folder: P
     assert str(folder.parent / "k" / "scale.cl") in content(tmp_path / "x.html")
 
 
-def test_other_pages_do_not_have_them_either(kernlens: Kernlens, folder: Path, tmp_path: Path) -> None:
-    (folder / "b.bin").write_bytes(binary())
-    done = kernlens("diff", folder / "a.klens", folder / "b.bin", "--html", tmp_path / "x.html")
-    assert done.status in (0, 1)
-    assert "of-alice" not in (tmp_path / "x.html").read_text()
-    assert "~/project/all/b.bin" in (tmp_path / "x.html").read_text()
-
-
 def test_what_a_page_of_a_folder_leaves_out_is_said(kernlens: Kernlens, folder: Path, tmp_path: Path) -> None:
     done = kernlens("report", folder, "-o", tmp_path / "x.html")
     assert done.status == 2, "a file is damaged"

@@ -19,7 +19,6 @@ from kernlens.analysis import source_matching, stage_changes
 from kernlens.analysis.comparison import renaming
 from kernlens.analysis.linking import unresolved_reasons
 from kernlens.analysis.parts import parts
-from kernlens.cli.answers import highlight
 from kernlens.errors import FormatError, KernlensError, ToolError, UnsupportedError
 from kernlens.explorer import compile_queue, compile_request, compile_work, served
 from kernlens.explorer.compile_work import Results
@@ -141,12 +140,6 @@ def test_bytes_of_a_dump(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setattr(igc_dump, "FILE_LIMIT", 4)
     with pytest.raises(UnsupportedError, match="has 10 bytes, at most 4 are read"):
         igc_dump._read(tmp_path / "dump")
-
-
-def test_characters_that_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert highlight.highlighted("int a;", ".cl") != "int a;"
-    monkeypatch.setattr(highlight, "_MOST_CHARACTERS", 5)
-    assert highlight.highlighted("int a;", ".cl") == "int a;"
 
 
 @pytest.mark.parametrize(("name", "most"), [("COUNT_LIMIT", 2), ("TOTAL_LIMIT", 30)])

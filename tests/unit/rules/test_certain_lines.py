@@ -13,6 +13,7 @@ ASKS = {"lines", "line_of"}
 #: Modules that ask and count nothing, with what they do.
 COUNT_NOTHING = {
     "analysis/comparison/kernel_changes.py": "whether both sides have lines",
+    "analysis/lanes/kernel_accesses.py": "the names of files",
     "analysis/observed_code.py": "the names of files",
     "analysis/trip_weights.py": "the loops that a line names",
     "cli/answers/behaviour_notes.py": "which lines have code",

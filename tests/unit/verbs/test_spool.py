@@ -15,6 +15,7 @@ from kernlens.errors import NotFoundError, OutputError, UnsupportedError
 from kernlens.verbs.capture import capture
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.capture import recover
+from kernlens.verbs.capture.captured import DeviceTime
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.spool import Spool
@@ -112,10 +113,27 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def _counter(kernel: str, launches: int, shapes: int = 0) -> bytes:
+def _counter(kernel: str, launches: int, shapes: int = 0, times: tuple[int, int, int] = (1, 0, 0)) -> bytes:
     """As native/recording/counters.c writes it."""
     name = kernel.encode().ljust(8, b"\0")
-    return struct.pack("<7Q", 568 + len(name), 1, 1, 0, 1, launches, shapes) + bytes(8 * 64) + name
+    head = struct.pack("<7Q", 592 + len(name), 1, 1, 0, 1, launches, shapes)
+    return head + bytes(8 * 64) + struct.pack("<3Q", *times) + name
+
+
+def test_times_of_launches_are_those_of_their_process(tmp_path: Path) -> None:
+    with closing(Spool.make(tmp_path / "x.klens")) as spool:
+        folder = spool.folder
+    (folder / "a-1.counters").write_bytes(_counter("few", 3, times=(1, 3, 60)) + _counter("many", 1, times=(2, 1, 40)))
+    (folder / "b-1.counters").write_bytes(_counter("few", 2, times=(1, 2, 100)))
+    rows = [(1, 10), (2, 40), (1, 20)]
+    (folder / "a-2.times").write_bytes(b"".join(struct.pack("<2Q", *row) for row in rows) + bytes(32))
+    (folder / "a-3.times").write_bytes(struct.pack("<2Q", 1, 30))
+    (folder / "b-2.times").write_bytes(struct.pack("<2Q", 1, 50) + struct.pack("<2Q", 1, 50) + b"damaged")
+    done = recover(folder)
+    times = {kernel.name: kernel.time for kernel in done.kernels}
+    assert [kernel.name for kernel in done.kernels] == ["few", "many"]
+    assert times["few"] == DeviceTime(launches=5, total_ns=160, median_ns=30, share=0.8)
+    assert times["many"] == DeviceTime(launches=1, total_ns=40, median_ns=40, share=0.2)
 
 
 def test_what_is_damaged_is_missing_and_the_rest_is_recorded(tmp_path: Path) -> None:

@@ -28,12 +28,12 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: Path) -> Cel
     return Cell(3, "scale.cl", "-DN=1", CompileJob(Path("scale.cl"), "skl", toolchain(), "-gline-tables-only -DN=1"))
 
 
-@pytest.mark.parametrize("request_", [Wanted(""), Wanted("", order="instructions", build=True, pressure=True)])
+@pytest.mark.parametrize("request_", [Wanted(""), Wanted("", build=True, pressure=True)])
 def test_a_worker_answers_what_a_compile_here_yields(
     cell: Cell, request_: Wanted, tmp_path: Path, compiler: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It works in another folder, and reads the sources where they are."""
-    asked = Wanted(str(tmp_path), request_.order, request_.build, request_.pressure)
+    asked = Wanted(str(tmp_path), request_.build, request_.pressure)
     here = measured(cell, asked, None, lambda child: None)
     task = task_for(cell, asked)
     (tmp_path / "elsewhere").mkdir()
@@ -81,7 +81,6 @@ def _rows(**change: Any) -> bytes:
         "kernel": "k",
         "values": [1] * len(measured_figures()),
         "reason": "",
-        "lines": [],
         "own": [["vgprs", 8]],
         "code": "ab",
         "warnings": ["a.cl:1:2: it is odd"],

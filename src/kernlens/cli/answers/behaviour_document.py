@@ -8,11 +8,11 @@ from typing import Any
 from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel, observed_causes
+from kernlens.cli.answers.access_words import accesses_document, where_document
 from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine, ObservedRequest
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.source_map import SourcePlace
 from kernlens.report.machine_words import machine_document
 
 SCHEMA = 1
@@ -23,6 +23,12 @@ def observed_document(program: Program, kernel: Kernel) -> dict[str, Any]:
     texts = source_texts(program)
     launches = [behaviour_document(each, texts) for each in kernel.behaviours]
     return {"behaviours": launches, "machine_accesses": list(map(machine_document, machine_accesses(kernel)))}
+
+
+def further_document(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """Return what a listing has of a kernel's accesses: what its code says of them, and its launches if it was observed."""
+    observed = observed_document(program, kernel) if kernel.behaviours else {}
+    return accesses_document(program, kernel) | observed
 
 
 def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -49,7 +55,7 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
         "accesses": [_access(access) for access in observed.accesses],
         "branches": [
             {
-                **_where(branch.place),
+                **where_document(branch.place),
                 "sub_group_runs": branch.sub_groups,
                 "parted": branch.parted,
                 "taken": list(branch.shares),
@@ -58,14 +64,14 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
         ],
         "loops": [
             {
-                **_where(loop.place),
+                **where_document(loop.place),
                 "entries": loop.entries,
                 "rounds": {"least": loop.least, "mean": round(loop.mean, 3), "most": loop.most},
                 "sub_group_rounds": None if loop.sub_group_rounds is None else round(loop.sub_group_rounds, 3),
             }
             for loop in observed.loops
         ],
-        "barriers": [{**_where(place), "work_groups": count} for place, count in observed.barriers],
+        "barriers": [{**where_document(place), "work_groups": count} for place, count in observed.barriers],
         "faults": [_fault(fault) for fault in observed.faults],
         "notes": list(observed.notes),
         "launches": observed.launches,
@@ -76,7 +82,7 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
 def cause_document(cause: Cause) -> dict[str, Any]:
     """Return a cause of waste, its place first."""
     return {
-        **_where(cause.place),
+        **where_document(cause.place),
         "kind": cause.kind,
         "sentence": cause.sentence,
         "action": cause.action,
@@ -95,16 +101,10 @@ def line_document(line: ObservedLine) -> dict[str, Any]:
     return dict(zip(LINE_KINDS, line.cells, strict=True))
 
 
-def _where(place: SourcePlace | None) -> dict[str, Any]:
-    if place is None:
-        return {"path": None, "line": None, "column": None}
-    return {"path": place.path, "line": place.line, "column": place.column or None}
-
-
 def _access(access: ObservedAccess) -> dict[str, Any]:
     return {
-        **_where(access.place),
-        "inlined_at": [_where(call) for call in access.calls],
+        **where_document(access.place),
+        "inlined_at": [where_document(call) for call in access.calls],
         "kind": access.kind,
         "space": access.space,
         "width": access.width,
@@ -137,7 +137,7 @@ def _fault(fault: Fault) -> dict[str, Any]:
     return {
         "kind": fault.kind,
         "sentence": fault.sentence,
-        "places": [_where(place) for place in fault.places],
+        "places": [where_document(place) for place in fault.places],
         "work_items": [list(each) for each in fault.work_items],
         "argument": fault.argument,
         "count": fault.count,

@@ -22,6 +22,7 @@ from kernlens.analysis.costs import (
 )
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
+from kernlens.cli.answers.access_words import accesses_document
 from kernlens.cli.answers.advice_document import piece_document
 from kernlens.cli.answers.behaviour_document import causes_document
 from kernlens.cli.answers.behaviour_notes import cause_lines, observed_table, top_document
@@ -104,6 +105,7 @@ def costliest_kernel(
         measured["functions"].append(function_document(each) | {"costs": _costs_document(kernel, costs), PEAK: peak})
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     document |= causes_document(program, kernel) if kernel.behaviours else {}
+    document |= accesses_document(program, kernel)
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
     if has_waits:
         document |= {"waits": waits_document(kernel, has_lines=False)}

@@ -1,7 +1,6 @@
 """A heat map of one figure: kernels by device, toolchain and options, as a page of HTML that needs no network.
 
-Each cell leads to the kernel's costliest lines further down in the page. A colour never stands alone: the number is in the
-cell, and the worst have a mark too.
+A colour never stands alone: the number is in the cell, and the worst have a mark too.
 """
 
 from __future__ import annotations
@@ -9,17 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from shlex import quote
 from types import MappingProxyType
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.cli.answers.page_look import LOOK, page_head
 from kernlens.dataclass import dataclass
 from kernlens.model.figure import Figure
-from kernlens.model.figures import FIGURES
-from kernlens.model.sweep_row import CostlyLine, SweepRow, worst_first
-from kernlens.report.describe import plural, short_names
-from kernlens.report.page_look import LOOK
-from kernlens.report.style import html_line, page_head
+from kernlens.model.sweep_row import SweepRow, worst_first
+from kernlens.report.describe import short_names
+from kernlens.report.style import html_line
 
 MARK = "▲"
 FAILED = "failed"
@@ -27,9 +24,8 @@ FAILED = "failed"
 #: Steps of a cell's colour, from little to much.
 _SHADES = 9
 _MARKED = 10
-#: Kernels shown, and cells with a part of their own: a browser takes no more with ease.
+#: Kernels shown: a browser takes no more with ease.
 _KERNELS = 2000
-_PARTS = 2000
 
 Column = tuple[str, str, str]
 
@@ -129,12 +125,8 @@ _STYLE = f"""{LOOK}
 th, td {{ border: 1px solid var(--rule); }}
 thead th {{ max-width: 16em; overflow-wrap: anywhere; vertical-align: bottom; background: var(--panel); }}
 td {{ text-align: right; white-space: nowrap; }}
-td a {{ display: block; text-decoration: none; }}
-td a:hover {{ text-decoration: underline; }}
 .worst {{ font-weight: 650; outline: 2px solid var(--warn); outline-offset: -2px; }}
 .failed {{ color: var(--error); }}
-section {{ display: none; padding-top: 4px; border-top: 1px solid var(--rule); }}
-section:target {{ display: block; }}
 {_STEPS}"""
 
 
@@ -144,24 +136,21 @@ def heat_map_page(shown: HeatMap) -> Iterator[str]:
     yield page_head(title, _STYLE)
     yield (
         f"<h1>{html_line(title)}</h1>\n<p>{html_line(shown.figure.meaning)}, in {html_line(shown.figure.unit)}. "
-        f"{MARK} marks the worst. A number leads to the kernel's costliest lines.</p>\n"
+        f"{MARK} marks the worst.</p>\n"
     )
     if len(shown.kernels) < shown.count:
         yield f"<p>The worst {len(shown.kernels):,} kernels are shown.</p>\n"
     heads = "".join(f"<th>{'<br>'.join(map(html_line, parts))}</th>" for parts in shown.column_titles())
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html_line(title)}"><table><thead><tr>'
     yield f"<th>source</th><th>kernel</th>{heads}</tr></thead><tbody>\n"
-    parts = {id(row): f"k{number}" for number, row in enumerate(shown.ordered[:_PARTS])}
     for source, kernel in shown.kernels:
-        cells = "".join(_cell(shown, source, kernel, column, parts) for column in shown.columns)
+        cells = "".join(_cell(shown, source, kernel, column) for column in shown.columns)
         yield f"<tr><th>{html_line(shown.names[source])}</th><th>{html_line(kernel_title(kernel) or '-')}</th>{cells}</tr>\n"
     yield "</tbody></table></div>\n"
-    for row in shown.ordered[:_PARTS]:
-        yield _part(row, parts[id(row)])
     yield "</html>\n"
 
 
-def _cell(shown: HeatMap, source: str, kernel: str, column: Column, parts: dict[int, str]) -> str:
+def _cell(shown: HeatMap, source: str, kernel: str, column: Column) -> str:
     row = shown.cells.get((source, kernel, column))
     text = shown.text(row, source, column)
     if row is None:
@@ -169,35 +158,5 @@ def _cell(shown: HeatMap, source: str, kernel: str, column: Column, parts: dict[
         return f'<td{" class=failed" if text else ""} title="{why}">{html_line(text)}</td>'
     shade = shown.shade(row.value(shown.figure))
     classes = [*([f"h{shade}"] if shade is not None else []), *(["worst"] if id(row) in shown.worst else [])]
-    part = parts.get(id(row))
-    inner = f'<a href="#{part}">{html_line(text)}</a>' if part else html_line(text)
-    return f'<td class="{" ".join(classes)}" title="{html_line(_where(row))}">{inner}</td>'
-
-
-def _part(row: SweepRow, name: str) -> str:
-    """Return the part that a cell leads to: the kernel's figures, its costliest lines, and the commands to see all of it."""
-    words = ", ".join(filter(None, (figure.phrase(row.value(figure)) for figure in FIGURES)))
-    lines = "".join(
-        f"<p>{html_line(f'{line.path}:{line.line}')} ({_cost(line)})</p><pre>{html_line(line.source)}\n"
-        + "".join(f"\n  {html_line(text)}" for text in line.instructions)
-        + "</pre>\n"
-        for line in row.lines
-    )
-    options = ["--build-options", quote(row.options)] if row.options else []
-    command = ["kernlens compile", quote(row.source), "--device", row.device, "--toolchain", quote(row.toolchain)]
-    then = f"kernlens annotate kernel.klens --kernel {quote(row.kernel or '')}"
-    return (
-        f'<section id="{name}"><h2>{html_line(kernel_title(row.kernel or ""))}</h2><p>{html_line(_where(row))}</p>'
-        f"<p>{html_line(words)}</p>\n{lines or '<p>No source lines: the program has no line table.</p>'}"
-        f"<p>All of it:</p><pre>{html_line(' '.join([*command, *options, '-o kernel.klens']))}\n{html_line(then)}</pre>"
-        "</section>\n"
-    )
-
-
-def _cost(line: CostlyLine) -> str:
-    certain = "" if line.certain == line.count else f"; {line.certain:,} of {plural(line.count, 'instruction')} certain"
-    return f"{line.cost:,} {line.unit}{certain}"
-
-
-def _where(row: SweepRow) -> str:
-    return " ".join(filter(None, (row.source, "for", row.device, f"by {row.toolchain}", row.options)))
+    where = " ".join(filter(None, (row.source, "for", row.device, f"by {row.toolchain}", row.options)))
+    return f'<td class="{" ".join(classes)}" title="{html_line(where)}">{html_line(text)}</td>'

@@ -54,12 +54,13 @@ class CubinResources(NamedTuple):
 
 class CubinKernel(NamedTuple):
     """The code of one section. ``is_entry`` is False for a function that is no kernel and has a section of its own.
-    ``functions`` are the symbols of functions in it, by their offsets."""
+    ``functions`` are the symbols of functions in it, by their offsets, and ``symbol`` is the index of one of these."""
 
     name: str
     section: Section
     is_entry: bool
     functions: Mapping[int, str]
+    symbol: int | None
 
     @property
     def code(self) -> memoryview:
@@ -169,11 +170,12 @@ def read_cubin(data: memoryview, allowance: Allowance | None = None) -> Cubin:
     ]
     elf.allowance.count(len(code), "kernels", format=FORMAT, weight=KERNEL_WEIGHT)
     functions: dict[int, dict[int, str]] = {}
-    entries = set()
+    entries, indexes = set(), dict[int, int]()
     tables = elf.sections_of_type(SHT_SYMTAB)
     for symbol in elf.symbols():
         if symbol.type == "func":
             functions.setdefault(symbol.section_index, {})[symbol.value] = symbol.name
+            indexes.setdefault(symbol.section_index, symbol.index)
             if tables and tables[0].data[symbol.index * SYM_LAYOUT.size + _ST_OTHER] & _STO_CUDA_ENTRY:
                 entries.add(symbol.section_index)
     return Cubin(
@@ -185,6 +187,7 @@ def read_cubin(data: memoryview, allowance: Allowance | None = None) -> Cubin:
                 section,
                 section.index in entries or not tables,
                 functions.get(section.index, {}),
+                indexes.get(section.index),
             )
             for section in code
         ),

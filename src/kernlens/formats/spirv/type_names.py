@@ -123,6 +123,43 @@ class SpirvTypes:
         opcode, operands = self._declaration(id)
         return operands[1] if opcode == OP_TYPE_POINTER and len(operands) > 1 else None
 
+    def integer_bits(self, id: int) -> int:
+        """Return the bits of an integer, of a pointer, or of a vector's integers; 0 for another type."""
+        opcode, operands = self._declaration(id)
+        if opcode == OP_TYPE_VECTOR and operands:
+            return self.integer_bits(operands[0]) if operands[0] != id else 0
+        return operands[0] if opcode == OP_TYPE_INT and operands else 64 if opcode == OP_TYPE_POINTER else 0
+
+    def components(self, id: int) -> int:
+        """Return the number of a vector's components; 0 for another type."""
+        opcode, operands = self._declaration(id)
+        return operands[1] if opcode == OP_TYPE_VECTOR and len(operands) > 1 else 0
+
+    def space(self, id: int) -> str:
+        """Return OpenCL C's word for the address space of a pointer type, "" for another type or space."""
+        opcode, operands = self._declaration(id)
+        return ADDRESS_SPACES.get(operands[0], "") if opcode == OP_TYPE_POINTER and operands else ""
+
+    def element(self, id: int) -> int | None:
+        """Return the type of the elements of a vector or array, None for other types."""
+        opcode, operands = self._declaration(id)
+        is_row = opcode in (OP_TYPE_VECTOR, OP_TYPE_ARRAY, OP_TYPE_RUNTIME_ARRAY)
+        return operands[0] if is_row and operands else None
+
+    def member(self, id: int, number: int) -> tuple[int, int] | None:
+        """Return the type of a structure's member, and the bytes before it; None if there is none."""
+        opcode, operands = self._declaration(id)
+        if opcode != OP_TYPE_STRUCT or not 0 <= number < len(operands):
+            return None
+        layout, end = self._layout(operands[number], 0), 0
+        for each in operands[: number + 1]:
+            own = self._layout(each, 0)
+            if own is None:
+                return None
+            alignment = 1 if id in self._packed else max(own[1], 1)
+            end = -(-end // alignment) * alignment + own[0]
+        return None if layout is None else (operands[number], end - layout[0])
+
     def call_text(self, function_type: int) -> str:
         """Return the type of what a call of such a function passes: its own, but for what pointers point to."""
         opcode, operands = self._declaration(function_type)

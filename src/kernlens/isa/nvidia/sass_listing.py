@@ -42,12 +42,16 @@ class _Listed:
     labels: dict[str, int] = field(default_factory=dict)
 
     def with_labels(self, text: str) -> str:
-        """Return an instruction's text with a label in place of a name that ``nvdisasm`` made of an offset in this section."""
-        match = _MADE.search(text)
-        offset = self.labels.get(match[0]) if match else None
-        if match is None or offset is None or offset >= len(self.code):
+        """Return an instruction's text with labels in place of names that ``nvdisasm`` made of offsets in this section, and
+        without the spaces that bring a note under those of longer lines."""
+        if ".L_" not in text:
             return text
-        return f"{text[: match.start()]}{label(offset)}{text[match.end() :]}"
+        words, note, places = _MADE.sub(self._label, text).partition('(*"')
+        return f"{words.rstrip()} {note}{places}" if note else words
+
+    def _label(self, name: re.Match[str]) -> str:
+        offset = self.labels.get(name[0])
+        return name[0] if offset is None or offset >= len(self.code) else label(offset)
 
 
 class SassListing:

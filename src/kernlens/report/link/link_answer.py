@@ -1,4 +1,4 @@
-"""A predicted link as text, as a graph for Graphviz, and as a document."""
+"""A predicted link as text and as a document."""
 
 from __future__ import annotations
 
@@ -147,31 +147,6 @@ def _static_words(static: StaticForecast) -> str:
     if static.code == 0:
         return f"builds a module that still imports {', '.join(map(shortened, static.unresolved[:5]))}"
     return f"does not build{f': {static.log}' if static.log else ''}"
-
-
-def link_graph(forecast: Forecast) -> Iterator[str]:
-    """Yield the graph in Graphviz's language: an arrow leads from the importer to the provider."""
-    yield "digraph link {"
-    yield "  rankdir=LR; node [shape=box];"
-    for position, module in enumerate(forecast.modules):
-        colour = "black" if position in forecast.linked else "red"
-        yield f"  m{position} [label={_quoted(module.name)}, color={colour}];"
-    for edge in forecast.edges:
-        yield f"  m{edge.importer} -> m{edge.provider} [label={_quoted(edge.symbol)}];"
-    for number, reason in enumerate(reasons(forecast)):
-        yield f'  u{number} [label="?", shape=circle, color=red];'
-        yield f"  m{reason.module} -> u{number} [label={_quoted(reason.symbol)}, color=red, fontcolor=red];"
-    for duplicate in forecast.duplicates:
-        first, *others = duplicate.modules
-        for other in others:
-            label = _quoted(f"both define {shortened(duplicate.symbol)}")
-            yield f"  m{first} -> m{other} [dir=none, style=dashed, label={label}];"
-    yield "}"
-
-
-def _quoted(text: str) -> str:
-    clean = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(character if character.isprintable() else "?" for character in clean) + '"'
 
 
 def link_document(

@@ -23,7 +23,8 @@ from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The request of a capture: the application's command line, the device to simulate, the toolchain whose driver
-    builds, whether compile stages are to be saved, what is changed, and whether kernels are observed."""
+    builds, whether compile stages are to be saved, what is changed, whether kernels are observed, and whether the device
+    times launches."""
 
     words: tuple[str, ...] = ()
     device: str | None = None
@@ -31,6 +32,7 @@ class Asked:
     stages: bool = False
     changes: Changes = field(default_factory=Changes)
     observing: Observing | None = None
+    time: bool = False
 
     def second_build_plan(self, environment: Mapping[str, str]) -> SecondBuildPlan:
         """Return the second builds to do for it, in that environment. Raises NotFoundError without the toolchain."""
@@ -77,7 +79,7 @@ class Asked:
         texts += [text for each in replacements for text in (each.program, each.path, each.hash, each.kernel)]
         if (observing := self.observing) is not None:
             texts += [observing.device or "", observing.toolchain]
-        flags = self.stages, changes.lines, changes.fresh_cache
+        flags = self.stages, self.time, changes.lines, changes.fresh_cache
         return (
             all(isinstance(text, str) for text in texts)
             and all(isinstance(flag, bool) for flag in flags)

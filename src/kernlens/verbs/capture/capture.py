@@ -43,7 +43,7 @@ from kernlens.verbs.capture.observed_programs import ObservedPrograms
 from kernlens.verbs.capture.observing import SECONDS, DeviceCode, Observing, observed
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
-from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
+from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, TIME, ZEROS, Spool
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -109,6 +109,7 @@ def capture(
     observe: bool = False,
     device: str | None = None,
     seconds: float = SECONDS,
+    time: bool = False,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
@@ -123,7 +124,8 @@ def capture(
     read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
     simulated device the application may write no file of more than 1 GiB. With ``observe`` the application runs on Oclgrind,
     an interpreter, in ``toolchain``: the recording has what each kernel did, as far as that ran within ``seconds``, counted
-    for ``device`` and beside the code that is compiled for it. ``on_start`` is called when nothing keeps the application from
+    for ``device`` and beside the code that is compiled for it. With ``time`` the device tells how long launches take: queues
+    get profiling events, of which the application sees nothing. ``on_start`` is called when nothing keeps the application from
     being started, ``on_progress`` with the number of builds that are in the recording, and of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
@@ -134,9 +136,11 @@ def capture(
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = tuple(os.fspath(word) for word in command_line)
     observing = Observing(device, float(seconds), toolchain) if observe else None
+    if time and (observe or simulate is not None):
+        raise KernlensError("neither a simulated device nor an interpreter has a time; time launches on a real device")
     chosen, simulated = _chosen(toolchain, simulate, observing)
     changes = Changes(lines, build_options, replacements, fresh_cache or observe)
-    asked = Asked(words, simulated, chosen.name, stages, changes, observing)
+    asked = Asked(words, simulated, chosen.name, stages, changes, observing, time)
     application = find_application(words, simulated, chosen)
     plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
@@ -145,7 +149,7 @@ def capture(
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
         started = observed(observing, application.environment, spool, unconfined=unconfined)
         with _goes_unless_entered(spool), started as code:
-            _turn_on(application, layer, spool, chosen, changes)
+            _turn_on(application, layer, spool, chosen, asked)
             application.environment.update({} if simulated is None else {ZEROS: "1"})
             watch = LoaderWatch(chosen if chosen.root is not None else None)
             ended = _run(application, simulated is not None, watch, on_start)
@@ -193,11 +197,11 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     if it cannot be made, or belongs to another capture, UnsupportedError on an installation without the OpenCL layer.
     """
     layer = needed_layer(OPENCL_LAYER)
-    changes = Changes(lines)
-    spool = _spool(Spool.join, Path(recording), Asked(changes=changes))
+    asked = Asked(changes=Changes(lines))
+    spool = _spool(Spool.join, Path(recording), asked)
     before = initial_environment()
     application = Application("", "", (), dict(before))
-    _turn_on(application, layer, spool, find_toolchain(), changes)
+    _turn_on(application, layer, spool, find_toolchain(), asked)
     after = application.environment
     changed = {name: after.get(name) for name in {**before, **after} if before.get(name) != after.get(name)}
     return spool.folder, changed
@@ -251,8 +255,8 @@ def _check_rights(program: str) -> None:
         )
 
 
-def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, changes: Changes) -> None:
-    """Have the application's processes record what they build, with the changes."""
+def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, asked: Asked) -> None:
+    """Have the application's processes record what they build, with the changes that were asked for."""
     environment = application.environment
     if not leads_to_layer(environment):
         environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
@@ -263,7 +267,10 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     spool.tell_outer(environment)
     environment[FOLDER] = str(spool.folder)
     turn_on_level_zero(environment, chosen)
-    changes.make(environment, spool)
+    asked.changes.make(environment, spool)
+    environment.pop(TIME, None)
+    if asked.time:
+        environment[TIME] = "1"
 
 
 def _run(

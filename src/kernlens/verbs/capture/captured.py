@@ -37,6 +37,27 @@ class RecordedKernels:
         return self._programs[number][name]
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceTime:
+    """The device's time of a kernel's launches: of how many it is known, their sum and their median (of the first four million)
+    in nanoseconds, and the share that the sum has of that of all kernels."""
+
+    launches: int
+    total_ns: int
+    median_ns: int | None
+    share: float
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """It, as documents have it."""
+        return {
+            "launches": self.launches,
+            "total_ns": self.total_ns,
+            "median_ns": self.median_ns,
+            "share": round(self.share, 4),
+        }
+
+
 @dataclass()
 class CapturedKernel:
     """A kernel that the application built or created.
@@ -44,7 +65,7 @@ class CapturedKernel:
     ``build`` is the build's name in the recording, "" if that is not known, ``number`` its number there, 0 if kernlens cannot
     read its code. ``same_code`` is whether the code is the same without options that were added, None if none were or it is
     not known; ``from_source`` whether the application gave the compiler source, which is what -gline-tables-only acts on;
-    ``options`` are the application's build options.
+    ``options`` are the application's build options. ``time`` is None where the device told none.
     """
 
     name: str
@@ -57,6 +78,7 @@ class CapturedKernel:
     same_code: bool | None = None
     from_source: bool = False
     options: str = ""
+    time: DeviceTime | None = None
     recorded: RecordedKernels | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -93,7 +115,8 @@ class CapturedKernel:
         """The kernel and its launches, as documents have them."""
         shapes = [{"global": size, "local": local, "launches": count} for (size, local), count in self.shapes.items()]
         document = {"name": self.name, "program": self.build, "device": self.device, "created": self.created}
-        return {**document, "launches": self.launches, "shapes": shapes}
+        time = self.time.document if self.time is not None else None
+        return {**document, "launches": self.launches, "shapes": shapes, "time": time}
 
     def add(self, counter: Counter) -> None:
         """Add what a process counted."""

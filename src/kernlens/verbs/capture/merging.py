@@ -21,14 +21,23 @@ from kernlens.recording.capture_notes import CAPTURE
 from kernlens.recording.target import is_alive
 from kernlens.toolchain.cached_code import CachedCode
 from kernlens.toolchain.driver_stages import driver_stages
-from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
+from kernlens.verbs.capture.captured import Captured, CapturedKernel, DeviceTime, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
 from kernlens.verbs.capture.observed_programs import ObservedPrograms
 from kernlens.verbs.capture.replacing import StoodIn
 from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Spool, read_build, read_replaced
-from kernlens.verbs.capture.spooled import Entry, Identity, read_counters, read_current_calls, read_entries
+from kernlens.verbs.capture.spooled import (
+    Counter,
+    CounterKey,
+    Entry,
+    Identity,
+    read_counters,
+    read_current_calls,
+    read_entries,
+    read_times,
+)
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -37,6 +46,11 @@ _Place = TypeVar("_Place")
 _Content = TypeVar("_Content")
 #: Is called with the number of builds that are in the recording, and that of all.
 Progress = Callable[[int, int], None]
+
+
+def _importance(kernel: CapturedKernel) -> tuple[object, ...]:
+    """Return what kernels are sorted by: the device's time, else how often they were launched."""
+    return (-(kernel.time.total_ns if kernel.time else 0), -kernel.launches, -kernel.created, kernel.name)
 
 
 class _KernelsOfBinaries:
@@ -269,6 +283,7 @@ class Merging:
         for program, device in self._good_builds:
             by_program[program].append(device)
         unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
+        timed: dict[int, tuple[CapturedKernel, list[Counter]]] = {}
         for counter in self._counters:
             devices = by_program[counter.program]
             device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
@@ -279,9 +294,25 @@ class Merging:
                 nameless = CapturedKernel(counter.kernel, build.name, build.device)
                 kernel = unknown.setdefault((*key, counter.kernel), nameless)
             kernel.add(counter)
+            timed.setdefault(id(kernel), (kernel, []))[1].append(counter)
         kernels = [kernel for build in self._good_builds.values() for kernel in build.kernels.values()]
         kernels += unknown.values()
-        self._captured.kernels = sorted(kernels, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
+        self._add_times(timed.values())
+        self._captured.kernels = sorted(kernels, key=_importance)
+
+    def _add_times(self, counters: Iterable[tuple[CapturedKernel, list[Counter]]]) -> None:
+        """Give kernels the device's time of their launches."""
+        files = self._read("how long launches took", self._spool.files("times"), read_times)
+        times: dict[CounterKey, list[int]] = defaultdict(list)
+        for key, rows in chain.from_iterable(each.items() for each in files):
+            times[key] += rows
+        total = sum(counter.nanoseconds for counter in self._counters)
+        for kernel, own in counters:
+            if launches := sum(counter.timed for counter in own):
+                rows = sorted(chain.from_iterable(times[counter.key] for counter in own))
+                spent = sum(counter.nanoseconds for counter in own)
+                median = rows[len(rows) // 2] if rows else None
+                kernel.time = DeviceTime(launches, spent, median, spent / total if total else 0.0)
 
     def _last_calls(self) -> dict[int, list[str]]:
         """Return the functions that processes were in when they ended, by the process."""

@@ -32,6 +32,8 @@ from kernlens.verbs.capture.spooled import Entry, Identity, read_fields
 FOLDER, OPTIONS, REPLACE = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_CAPTURE_REPLACE"
 #: The variable with which what OpenCL reads back from simulated devices is zero.
 ZEROS = "KERNLENS_CAPTURE_ZEROS"
+#: Has the device time launches.
+TIME = "KERNLENS_CAPTURE_TIME"
 #: The variable that says, with 0, that the layer does not offer its extension.
 SNAPSHOTS = "KERNLENS_SNAPSHOTS"
 #: The name of the file of what stands in for programs, in the capture's folder.

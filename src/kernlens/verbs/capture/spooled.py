@@ -20,15 +20,22 @@ _HEAD = struct.Struct("<3Q")
 #: Kinds of entries: one that is not whole or was taken back, a build that has not ended, and one that has.
 VOID, STARTED, BUILD = 0, 1, 2
 #: A counter: its size, its program's process and number, the device, how often the kernel was created and launched, how many
-#: shapes count; behind the room for those is the name.
+#: shapes count; behind the room for those are its number in the process, how many launches the device timed, their sum in
+#: nanoseconds, and the name.
 _COUNTER, _SHAPE, _SHAPES = struct.Struct("<7Q"), struct.Struct("<8Q"), 8
-_COUNTER_NAME = _COUNTER.size + _SHAPES * _SHAPE.size
+_TIMED = struct.Struct("<3Q")
+_COUNTER_TIMES = _COUNTER.size + _SHAPES * _SHAPE.size
+_COUNTER_NAME = _COUNTER_TIMES + _TIMED.size
+#: The device's time of a launch (``native/recording/launch_times.c``): the counter's number, and nanoseconds.
+_TIME = struct.Struct("<2Q")
 
 #: A call of the driver (``native/recording/current_calls.c``): whether it goes on, its process and thread, and its function.
 _CALL = struct.Struct("<4I48s")
 
 #: A program as all files call it: its process's number and its own.
 Identity = tuple[int, int]
+#: A counter among all of a capture: its process, as names of files call it, and its number there.
+CounterKey = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,8 @@ class Shape:
 
 @dataclass(slots=True)
 class Counter:
-    """The number of times that a process created a kernel, and launched it on a device, with its first eight shapes."""
+    """The number of times that a process created a kernel, and launched it on a device, with its first eight shapes; and the
+    number of launches that the device timed, with the sum of nanoseconds."""
 
     kernel: str
     program: Identity = (0, 0)
@@ -101,6 +109,24 @@ class Counter:
     created: int = 0
     launches: int = 0
     shapes: list[Shape] = field(default_factory=list)
+    key: CounterKey = ("", 0)
+    timed: int = 0
+    nanoseconds: int = 0
+
+
+def read_times(path: Path) -> dict[CounterKey, list[int]]:
+    """Return the device's nanoseconds of launches by their counters (``native/recording/launch_times.c``), of one file."""
+    content = read_beside(path, path.parent)
+    times: dict[CounterKey, list[int]] = {}
+    for number, nanoseconds in _TIME.iter_unpack(content[: len(content) // _TIME.size * _TIME.size]):
+        if number == 0:
+            break
+        times.setdefault((_process_of(path), number), []).append(nanoseconds)
+    return times
+
+
+def _process_of(path: Path) -> str:
+    return path.name.partition("-")[0]
 
 
 def read_counters(path: Path) -> list[Counter]:
@@ -121,7 +147,11 @@ def read_counters(path: Path) -> list[Counter]:
                 _shape(_SHAPE.unpack_from(content, start + _COUNTER.size + place * _SHAPE.size))
                 for place in range(shape_count)
             ]
-            counters.append(Counter(name, (process, number), device, created, launches, shapes))
+            own, timed, nanoseconds = _TIMED.unpack_from(content, start + _COUNTER_TIMES)
+            key = _process_of(path), own
+            counters.append(
+                Counter(name, (process, number), device, created, launches, shapes, key, timed, nanoseconds)
+            )
         start += size
     return counters
 

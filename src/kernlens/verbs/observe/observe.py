@@ -17,6 +17,7 @@ from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, ObservedMachine
 from kernlens.model.program import Program
+from kernlens.report.behaviour_words import group_sentences
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.sources.includes import existing_source, join_options
@@ -29,6 +30,8 @@ SECONDS = 20.0
 #: Bytes of local memory that a kernel may use: no GPU's work-group has more.
 _LOCAL_MEMORY = 256 << 10
 _WIDEST = 64
+#: The plugin's orders of work-groups; by None they are sampled if not all have the time.
+_ORDERS: dict[int | str | None, int] = {"first": 0, None: 1, "sample": 2}
 Progress = Callable[[int, int], None]
 
 
@@ -44,6 +47,7 @@ def observe(
     toolchain: str = "",
     options: str | Sequence[str] = "",
     seconds: float = SECONDS,
+    groups: int | str | None = None,
     uninitialized: bool = False,
     recording: str | os.PathLike[str] | None = None,
     on_progress: Progress | None = None,
@@ -53,8 +57,10 @@ def observe(
 
     ``size`` and ``group`` are the global and the local size. ``device`` decides how wide a sub-group is and how memory is
     moved; for Intel's the kernel is compiled. ``sub_group`` is a width instead. ``toolchain`` names the one with Oclgrind.
-    After ``seconds`` the work-groups that ended are the answer. ``uninitialized`` also looks for values that were never set.
-    ``recording`` is a file to save the program that is compiled for the device in, with what the kernel did.
+    After ``seconds`` the work-groups that ended are the answer: a sample of all if not all have the time. ``groups`` is how
+    many to sample, ``"sample"`` for as many as have the time, ``"first"`` for the first ones. ``uninitialized`` also looks for
+    values that were never set. ``recording`` is a file to save the program that is compiled for the device in, with what the
+    kernel did.
 
     Raises KernlensError: NotFoundError for a kernel that is not there, UnsupportedError where Oclgrind is not installed,
     ToolError where it fails.
@@ -73,7 +79,10 @@ def observe(
     if recording is not None:
         compiled.check(name)
     settings = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
-    launched = _Launch(interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path))
+    chosen = _group_words(groups)
+    launched = _Launch(
+        interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path), chosen
+    )
     try:
         observed = launched.run(on_progress)
     except ToolError as error:
@@ -83,10 +92,20 @@ def observe(
             compiled.save(recording, replace(refused, faults=faults))
         raise
     observed = replace(observed, machine=machine, source=str(path), device=device)
+    observed = replace(observed, notes=(*observed.notes, *group_sentences(observed)))
     observed = without_lockstep(observed)
     if recording is not None:
         compiled.save(recording, observed)
     return observed
+
+
+def _group_words(groups: int | str | None) -> str:
+    """Return the words that tell the plugin which work-groups run. Raises KernlensError for another choice."""
+    if groups is None or groups in _ORDERS:
+        return f"order={_ORDERS[groups]}"
+    if not isinstance(groups, int) or groups < 1:
+        raise KernlensError(f"groups is a number of work-groups, 'sample' or 'first', not {groups!r}")
+    return f"order={_ORDERS['sample']} groups={groups}"
 
 
 def _sizes(size: Sequence[int], group: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
@@ -175,10 +194,12 @@ class _Launch:
         seconds: float,
         settings: dict[str, str],
         source: str,
+        groups: str,
     ) -> None:
         self._interpreter, self._program, self._kernel = interpreter, program, kernel
         self._sizes, self._local, self._arguments = sizes, local, arguments
         self._machine, self._seconds, self._settings, self._source = machine, seconds, settings, source
+        self._groups = groups
 
     def run(self, on_progress: Progress | None) -> Behaviour:
         """Return what was counted. Raises ToolError where the interpreter failed, and if no work-group ended in time."""
@@ -196,10 +217,12 @@ class _Launch:
         if not observed.groups_done:
             raise _NothingCountedError(
                 f"not one work-group of {self._kernel} ended within {self._seconds:g} s, so nothing was counted; allow more"
-                " with --seconds, or describe smaller work-groups",
+                " with --seconds, or describe smaller work-groups. If they wait for each other, they may need their order:"
+                " --groups first",
                 observed,
             )
-        if observed.groups_done < observed.groups and not observed.is_out_of_time:
+        chosen = observed.groups if observed.ran is None else observed.ran.chosen
+        if observed.groups_done < chosen and not observed.is_out_of_time:
             raise _NothingCountedError(
                 f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups of {self._kernel};"
                 " nothing was counted",
@@ -211,7 +234,7 @@ class _Launch:
     def _job(self, folder: str, answer: str) -> str:
         """Write the job of the host and its files; return its path."""
         words = machine_words(self._machine)
-        observe = f"{words} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
+        observe = f"{words} {self._groups} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
         settings = {
             "OCLGRIND_PLUGINS": str(plugin()),
             "OCLGRIND_LOCAL_MEM_SIZE": str(_LOCAL_MEMORY),

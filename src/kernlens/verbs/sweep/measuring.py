@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from kernlens import __version__
-from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
-from kernlens.model.figures import LINE_ORDERS, WAIT, figures_of, own_figures
+from kernlens.model.figures import figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
+from kernlens.model.sweep_row import SweepRow, measured_figures
 from kernlens.toolchain.compile_cache import CompileCache, packed
 from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.diagnostics import error_lines, of_severity
@@ -31,21 +30,16 @@ from kernlens.verbs.sweep.cells import Cell
 
 #: A place in the reason why a source does not compile.
 _PLACE = re.compile(r" at ((?:(?! at )[^:])+)(?=:\d+)")
-#: The costliest lines of a kernel that are kept, and of each the first instructions.
-_LINES = 3
-_INSTRUCTIONS = 6
 #: The warnings of a compile that are kept.
 _WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The request for each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), the Build itself, and
-    how many registers the code needs, and its cycles. ``folder`` is the working folder of who asks: names in answers are
-    relative to it."""
+    """The request for each cell: the Build itself, how many registers the code needs, and its cycles. ``folder`` is the working
+    folder of who asks: names in answers are relative to it."""
 
     folder: str
-    order: str = ""
     build: bool = False
     pressure: bool = False
     waits: bool = False
@@ -67,11 +61,8 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
         entry = cache.get(key) if cache is not None and key is not None else None
         if entry is not None:
             return Measured(cell.number, tuple(rows_of(cell, json.loads(entry))))
-        needs_sources = request.build or bool(request.order)
-        build, is_steady = compile_job(cell.job, cache, compile_key, on_start, has_sources=needs_sources)
+        build, is_steady = compile_job(cell.job, cache, compile_key, on_start, has_sources=request.build)
         rows = measured_rows(cell, build, request)
-        if request.order and is_steady:  # The lines of sources were read since then.
-            is_steady = cell.job.key == compile_key
         if cache is not None and key is not None and build.ok and is_steady:
             cache.put(key, json.dumps(plain_rows(rows)).encode())
         return Measured(cell.number, rows, build if request.build else None)
@@ -84,7 +75,7 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
 def _keys(cell: Cell, request: Wanted, cache: CompileCache | None) -> tuple[str | None, str | None]:
     """Return the keys under which the cache has the compile of a cell, and its rows; None for what it cannot have."""
     compile_key = cell.job.key if cache is not None else None
-    asked = (request.order, request.pressure, request.waits, request.folder)
+    asked = (request.pressure, request.waits, request.folder)
     return compile_key, figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
 
 
@@ -131,20 +122,18 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
         kernels = list(program.entry_kernels.values())
         reason = ""
         try:
-            decode_kernels([(program, kernels)], texts=bool(request.order), threads=1)
+            decode_kernels([(program, kernels)], texts=False, threads=1)
             any(len(kernel.instructions) for kernel in kernels)  # Those for a device that nobody knows are not decoded.
         except UnsupportedError as error:
             reason = str(error)
         functions = _functions_code(program)
         for kernel in kernels:
             count += 1
-            lines = tuple(_costliest(program, kernel, request)) if request.order and not reason else ()
             yield replace(
                 blank,
                 kernel=kernel.name,
                 values=_values(kernel, not reason, request),
                 reason=reason,
-                lines=lines,
                 own=_own(kernel),
                 code=hashlib.sha256(bytes(kernel.code) + functions).hexdigest()[:32] if len(kernel.code) else "",
                 warnings=warnings,
@@ -199,38 +188,6 @@ def _loops(kernel: Kernel) -> int | None:
     return None if loops is None else len(loops.loops)
 
 
-def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[CostlyLine]:
-    from kernlens.analysis.costs import costliest_lines, cycles_of
-
-    source_map = kernel.source_map
-    if source_map is None:
-        return
-    texts = source_texts(program)
-    instructions = kernel.instructions
-    for order in (request.order, "instructions"):  # A kernel that spills nothing has no lines that do.
-        column = LINE_ORDERS[order]
-        cycles = cycles_of(kernel.waits) if order == WAIT else {}
-        if order == WAIT and not cycles:
-            continue
-        lines = costliest_lines(instructions.kinds, source_map, column, _LINES, cycles).lines
-        if lines:
-            break
-    for line in lines:
-        code = source_map.lines[line.path, line.line]
-        numbers = [number for run in code for number in run][:_INSTRUCTIONS]
-        path = os.path.join(request.folder, line.path)
-        yield CostlyLine(
-            _from(request.folder, path),
-            line.line,
-            source_line(texts, line.path, line.line) or source_line(texts, os.path.normpath(path), line.line) or "",
-            column.sum(line.costs),
-            column.heading,
-            tuple(instructions.texts[number] for number in numbers),
-            code.count,
-            code.certain,
-        )
-
-
 def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
     """Return rows as JSON has them, without what the cell says."""
     return [astuple(row)[5:] for row in rows]
@@ -238,17 +195,12 @@ def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
-    for kernel, values, reason, lines, own, code, warnings, loops in plain:
-        costly = tuple(
-            CostlyLine(path, line, source, cost, unit, tuple(texts), count, certain)
-            for path, line, source, cost, unit, texts, count, certain in lines
-        )
+    for kernel, values, reason, own, code, warnings, loops in plain:
         yield replace(
             _blank(cell),
             kernel=kernel,
             values=tuple(values),
             reason=reason,
-            lines=costly,
             own=tuple(map(tuple, own)),
             code=code,
             warnings=tuple(warnings),

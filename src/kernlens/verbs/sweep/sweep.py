@@ -88,18 +88,16 @@ def measure(
     wait_workers: float = 60.0,
     on_notice: Callable[[str], None] | None = None,
     cache: CompileCache | None = None,
-    order: str = "",
     keep_builds: bool = False,
     pressure: bool = False,
     waits: bool = False,
 ) -> Generator[Measured]:
     """Do the cells of a matrix, and yield what came of each as it finishes.
 
-    ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result
-    has its Build, with ``pressure`` each row the figures of registers needed, with ``waits`` those of cycles. The
-    ``cache`` keeps the results of a cluster's workers too.
+    With ``keep_builds`` each result has its Build, with ``pressure`` each row the figures of registers needed, with
+    ``waits`` those of cycles. The ``cache`` keeps the results of a cluster's workers too.
     """
-    request = Wanted(os.getcwd(), order, keep_builds, pressure, waits)
+    request = Wanted(os.getcwd(), keep_builds, pressure, waits)
     cells = planned.largest_first()
     if scheduler is not None:
         from kernlens.verbs.sweep.cluster import measure_on_cluster

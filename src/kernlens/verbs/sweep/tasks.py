@@ -96,7 +96,7 @@ def _answer(stated: dict[str, Any]) -> bytes:
     job = CompileJob(Path(path), stated["device"], own, stated["options"], stated["timeout"], copy=copy)
     build, _ = compile_job(job, None, None, lambda child: None, has_sources=False)
     build = replace(build, folder="")
-    if (request.order or request.build) and not is_spirv(first_bytes(copy.path)):
+    if request.build and not is_spirv(first_bytes(copy.path)):
         build = build.with_parts(sources=source_files(copy.path, _from_folder(job.options, request.folder)))
     rows = measured_rows(Cell(0, stated["source"], stated["options"], job), build, request)
     return _document(packed(build) if request.build else b"", rows=plain_rows(rows))

@@ -174,6 +174,35 @@ static void make_objects(void)
     clEnqueueMarkerWithWaitList(queue, 0, NULL, &event);
     keep(EVENT, event);
     clFinish(queue);
+    const cl_queue_properties out_of_order[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0}, none[] = {0};
+    keep(QUEUE, clCreateCommandQueueWithProperties(context, device, out_of_order, NULL));
+    keep(QUEUE, clCreateCommandQueueWithProperties(context, device, none, NULL));
+    keep(QUEUE, clCreateCommandQueue(context, device, 0, NULL));
+    keep(QUEUE, clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, NULL));
+}
+
+/* Events of launches on each queue: one that has ended, and one that waits for what never comes. */
+static void launch(void)
+{
+    size_t size = 1;
+    int number = 3;
+    cl_kernel kernel = objects[KERNEL][0];
+    for (unsigned index = 0; kernel != NULL && index < counts[QUEUE]; ++index) {
+        cl_command_queue queue = objects[QUEUE][index];
+        cl_event ended = NULL, waits = NULL;
+        cl_event never = objects[EVENT][0];
+        clSetKernelArg(kernel, 0, sizeof(cl_mem), &objects[MEMORY][0]);
+        clSetKernelArg(kernel, 1, sizeof number, &number);
+        clSetKernelArg(kernel, 2, 64, NULL);
+        printf("launch %d", clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &size, 0, NULL, &ended));
+        printf(" %d", clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &size, 0, NULL, NULL));
+        printf(" %d\n", clFinish(queue));
+        if (index % 2 == 0)
+            clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &size, 1, &never, &waits);
+        keep(EVENT, ended);
+        if (waits != NULL)
+            keep(EVENT, waits);
+    }
 }
 
 /* Prints eight bytes that are a handle as what that is of; false if they are none. */
@@ -214,7 +243,7 @@ static void print_answer(cl_int status, const size_t *size_ret, size_t room)
 }
 
 enum function { F_PLATFORM, F_DEVICE, F_CONTEXT, F_QUEUE, F_MEMORY, F_IMAGE, F_SAMPLER, F_PROGRAM, F_BUILD, F_KERNEL, F_ARGUMENT,
-                F_GROUP, F_SUB_GROUP, F_EVENT, F_ADDRESS, FUNCTIONS };
+                F_GROUP, F_SUB_GROUP, F_EVENT, F_PROFILE, F_ADDRESS, FUNCTIONS };
 static const struct {
     const char *name;
     enum kind of;
@@ -234,6 +263,7 @@ static const struct {
     [F_GROUP] = {"group", KERNEL, 0x11B0, 7, {0x4109}},
     [F_SUB_GROUP] = {"sub-group", KERNEL, 0x2033, 3, {0x11B8, 0x11B9, 0x11BA, 0x4108}},
     [F_EVENT] = {"event", EVENT, 0x11D0, 6, {0}},
+    [F_PROFILE] = {"profile", EVENT, 0x1280, 6, {0}},
     [F_ADDRESS] = {"address", PLATFORM, 0, 8, {0}},
 };
 static const char *const ADDRESSES[] = {"clCreateProgramWithILKHR", "clRequestProgramSnapshotListCODEPLAY", "clIcdGetPlatformIDsKHR",
@@ -258,6 +288,7 @@ static cl_int ask(enum function function, void *object, cl_uint name, size_t siz
     case F_GROUP: return clGetKernelWorkGroupInfo(object, of, name, size, value, size_ret);
     case F_SUB_GROUP: return clGetKernelSubGroupInfo(object, device, name, sizeof LOCAL, LOCAL, size, value, size_ret);
     case F_EVENT: return clGetEventInfo(object, name, size, value, size_ret);
+    case F_PROFILE: return clGetEventProfilingInfo(object, name, size, value, size_ret);
     default: return clGetExtensionFunctionAddressForPlatform(object, ADDRESSES[name % 8]) != NULL;
     }
 }
@@ -343,6 +374,7 @@ int main(int count, char **words)
     state = count > 1 ? strtoull(words[1], NULL, 10) : 1;
     make_objects();
     make_programs();
+    launch();
     for (long left = count > 2 ? atol(words[2]) : 1000; left > 0; --left)
         ask_something();
     return 0;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernlens.report.style import html_line
+
 #: Name of a colour -> what it is on light ground and on dark ground.
 COLOURS = {
     "paper": ("#fff", "#12151b"),
@@ -35,3 +37,19 @@ a {{ color: inherit; }}
 .dim {{ color: var(--soft); }}
 .bold {{ font-weight: 600; }}
 """
+
+
+def page_head(title: str, css: str) -> str:
+    """Return the beginning of a page without scripts. Nothing in it can ask for anything from anywhere, whatever text it
+    holds: its policy allows this style only."""
+    from base64 import b64encode
+    from hashlib import sha256
+
+    digest = b64encode(sha256(css.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html_line(title)}</title>\n<style>{css}</style>\n"
+    )

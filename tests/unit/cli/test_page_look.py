@@ -7,8 +7,7 @@ import re
 import pytest
 
 from kernlens.cli.answers.heat_map import _STYLE as HEAT_MAP
-from kernlens.report.diff.comparison_page import _STYLE as COMPARISON
-from kernlens.report.page_look import COLOURS
+from kernlens.cli.answers.page_look import COLOURS
 from tests.tree import ROOT
 
 TOKENS = (ROOT / "viewer/src/style/tokens.css").read_text("utf-8")
@@ -21,7 +20,7 @@ def test_colours_are_the_viewers(name: str) -> None:
     assert match.groups() == COLOURS[name]
 
 
-@pytest.mark.parametrize("style", [HEAT_MAP, COMPARISON])
+@pytest.mark.parametrize("style", [HEAT_MAP])
 def test_every_colour_that_is_named_is_there_in_both_themes(style: str) -> None:
     assert set(re.findall(r"var\(--(\w+)\)", style)) <= set(COLOURS)
     assert "color-scheme: light dark" in style

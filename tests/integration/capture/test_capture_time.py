@@ -1,0 +1,110 @@
+"""``kernlens capture --time``: the device's times are what the application could read, and it sees nothing of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import KernlensError
+from kernlens.verbs.capture.capture import capture
+from tests.integration.capture.capture_fixtures import MAIN, alone, captured, dg2, folder
+from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
+
+__all__ = ["dg2", "folder"]
+
+#: Launches from several threads on queues of its own, some of which have profiling events of the application's.
+_OWN_TIMES = """
+import threading
+import numpy as np
+import pyopencl as cl
+
+context = cl.create_some_context(False)
+program = cl.Program(context, '''
+kernel void few(global float *a) { a[get_global_id(0)] += 1; }
+kernel void many(global float *a, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += sin(a[(get_global_id(0) + i) % 256]);
+    a[get_global_id(0)] = sum;
+}''').build()
+profiling = cl.command_queue_properties.PROFILING_ENABLE
+times = {"few": [], "many": []}
+lock = threading.Lock()
+
+def work(number):
+    queue = cl.CommandQueue(context, properties=profiling)
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * 1024)
+    cl.enqueue_fill_buffer(queue, buffer, np.float32(number), 0, 4096)
+    few, many = cl.Kernel(program, "few"), cl.Kernel(program, "many")
+    events = [("few", few(queue, (1024,), None, buffer)) for _ in range(40)]
+    events += [("many", many(queue, (1024,), None, buffer, np.int32(200 + number))) for _ in range(5)]
+    queue.finish()
+    with lock:
+        for name, event in events:
+            times[name].append(event.profile.end - event.profile.start)
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+for own in times.values():
+    print(sum(own), sorted(own)[len(own) // 2])
+"""
+
+
+def kernlens(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **variables}
+    return subprocess.run([*MAIN, *words], env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_times_are_those_that_the_application_reads_itself(tmp_path: Path) -> None:
+    application, recording = tmp_path / "own.py", tmp_path / "own.klens"
+    application.write_text(_OWN_TIMES)
+    words = ("--time", "--json", "-o", str(recording), "--", sys.executable, str(application))
+    done = kernlens("capture", *words, **pocl(tmp_path / "cache").environment)
+    assert done.returncode == 0, done.stderr
+    *own, document = done.stdout.splitlines()
+    (few, few_median), (many, many_median) = (map(int, line.split()) for line in own)
+    kernels = {kernel["name"]: kernel for kernel in json.loads(document)["kernels"] if kernel["launches"]}
+    assert {name: kernel["time"]["total_ns"] for name, kernel in kernels.items()} == {"few": few, "many": many}
+    assert {name: kernel["time"]["launches"] for name, kernel in kernels.items()} == {"few": 160, "many": 20}
+    assert list(kernels) == ["many", "few"], "what takes longest comes first"
+    assert kernels["many"]["time"]["share"] == pytest.approx(many / (few + many), abs=1e-4)
+    assert [kernel["time"]["median_ns"] for kernel in kernels.values()] == [many_median, few_median]
+    assert "device time  share  median" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "launches"),
+    [
+        ("exit-at-once", 3, 50),
+        ("abort-in-callback", -signal.SIGABRT, 50),
+        ("fork-and-launch", 0, 3),
+        ("command-buffers-in-threads", 0, 100),
+    ],
+)
+def test_applications_run_as_without(word: str, status: int, launches: int, folder: Path, tmp_path: Path) -> None:
+    under = pocl(tmp_path / "cache")
+    under = replace(under, environment={**under.environment, "POCL_DEVICES": "pthread basic"})  # some words take two
+    without = alone(under, tmp_path, str(folder / "app"), word)
+    done = captured(under, folder, tmp_path, str(folder / "app"), word, options=("--time",))
+    assert (done.status, done.out) == (status, without.stdout), done.err
+    assert sum(done.launches().values()) == launches
+    timed = [kernel["time"]["launches"] for kernel in done.noted["kernels"] if kernel["time"] is not None]
+    assert sum(timed) <= launches
+
+
+def test_what_runs_no_kernel_has_no_time(dg2: Platform, tmp_path: Path) -> None:
+    done = kernlens("capture", "--time", "--simulate", "dg2", "--", "true")
+    assert (done.returncode, "needs a device that runs kernels" in done.stderr) == (2, True), done.stderr
+    with pytest.raises(KernlensError, match="neither a simulated device nor an interpreter has a time"):
+        capture(["true"], tmp_path / "x.klens", simulate="dg2", time=True)
