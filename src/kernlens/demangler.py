@@ -8,7 +8,6 @@ process. The other one has little memory and processor time, and ends where a na
 from __future__ import annotations
 
 import os
-import sys
 from _thread import allocate_lock
 from functools import lru_cache
 
@@ -73,13 +72,12 @@ class Demangler:
 
 
 _demangler = Demangler()
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=lambda: _demangler.forget())
+os.register_at_fork(after_in_child=lambda: _demangler.forget())
 
 
 @lru_cache(_KEPT)
 def demangled(name: str) -> str:
     """Return a mangled name as C++ source has it; one that libstdc++ does not read, or not within the limits, as it is."""
-    if sys.platform == "win32" or len(name) > _LONGEST_NAME or not name.isprintable():
+    if len(name) > _LONGEST_NAME or not name.isprintable():
         return name
     return _demangler.text(name)

@@ -7,4 +7,4 @@ import os
 
 def processors() -> int:
     """Return how many processors this process may use, which may be fewer than the machine has (``taskset``, containers)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))

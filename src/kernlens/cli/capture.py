@@ -104,7 +104,6 @@ class Asked:
     fail_on_faults: bool = option.flag(
         "With --observe: exit with status 1 if there is a fault and the application's status is 0.", "--fail-on-faults"
     )
-    html: str | None = option.file("Also write the recording as an HTML page.", "--html", dir_okay=False)
     json_file: str | None = option.file("Also write the result as JSON.", "--json-file", dir_okay=False)
     recover: str | None = option.value(
         "Write the recording of a capture that was killed, from its capture directory.", "--recover", metavar="FOLDER",
@@ -183,15 +182,11 @@ def _tell_start(device: str | None) -> None:
 def _give_answers(done: Capture, asked: Asked) -> None:
     """Print and write what was asked for beside the recording. Report what cannot be written; the exit status stays. The
     last word is on replacements that stood in for nothing."""
-    from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces
-    from kernlens.verbs.report import report_page
 
     try:
         if asked.json_file is not None:
             print_pieces([*json_pieces(_document(done, asked)), "\n"], asked.json_file)
-        if asked.html is not None and done.recording is not None:
-            print_pieces(report_page(open_file(str(done.recording))), asked.html)
         if asked.as_json:
             print_json(_document(done, asked))
             finish_output()  # The end by a signal would not.

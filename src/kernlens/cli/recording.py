@@ -188,7 +188,7 @@ _REDACTED = [Rule("", needs=("--source",), why="add --source: it is what redact 
     of=command,
 )
 def redact_recording(asked: ToRedact) -> None:
-    """Remove source text from a recording: sources, source lines in logs, text in SPIR-V and in stages.
+    """Remove source text from a recording: sources, texts of stages, source lines in logs, text in SPIR-V.
 
     Names of kernels, functions, variables and files stay, as do build options and the command line. Check these before
     you share the recording (kernlens recording list FILE --json).

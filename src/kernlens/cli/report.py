@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, print_json, print_pieces
 from kernlens.cli.sources import Sources, tell
 from kernlens.dataclass import dataclass
+
+_RULES = (
+    option.SAMPLES_DEVICE,
+    Rule("--stages", excludes=("--redact",), why="shows texts that hold the source"),
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +24,7 @@ class Asked:
     output: str = option.file("HTML file to write.", "-o", "--output", required=True, dir_okay=False)
     kernels: tuple[str, ...] = option.kernels()
     redact: str | None = option.value(
-        "Remove all source text from the page.", "--redact", type=option.Choice(["source"])
+        "Remove all source text from the page, and the stages.", "--redact", type=option.Choice(["source"])
     )
     has_paths: bool = option.flag(
         "Keep absolute paths on the page: your home folder and those of sources and options.", "--paths"
@@ -37,7 +43,7 @@ class Asked:
     as_json: bool = option.json()
 
 
-@option.verb(Asked, "kernlens report blur.klens -o blur.html", rules=[option.SAMPLES_DEVICE])
+@option.verb(Asked, "kernlens report blur.klens -o blur.html", rules=_RULES)
 def command(asked: Asked) -> None:
     """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
     from kernlens.cli.samples import read_samples, tell_unmatched

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -28,9 +27,7 @@ Answer = Callable[[Sequence[Item], "int | None"], Iterator[Piece]]
 #: makes of them, twenty times as much, waits in a temporary file.
 LEAST, MOST = 128 << 10, 8 << 20
 
-_ENDING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGIO") if hasattr(signal, name)
-)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGIO)
 
 
 def in_shares(items: Sequence[Item], weights: Sequence[int], answer: Answer[Item, Piece]) -> Iterator[Piece]:
@@ -39,7 +36,7 @@ def in_shares(items: Sequence[Item], weights: Sequence[int], answer: Answer[Item
     Raises what ``answer`` raises, at the place where it does; ToolError if a worker is killed.
     """
     # With --verbose, messages come in the order of the work.
-    may_fork = sys.platform != "win32" and threading.active_count() == 1 and not log.is_on("loading")
+    may_fork = threading.active_count() == 1 and not log.is_on("loading")
     workers = processors() if may_fork else 1
     start = 0
     while start < len(items):

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-#: The signals that ask a process to end, as far as this system has them.
-ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+#: The signals that ask a process to end.
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class EndedBySignal(KeyboardInterrupt):
@@ -68,10 +67,9 @@ def end_by_signal(number: int) -> NoReturn:
     """End this process by the signal, so that its parent sees the signal as the cause."""
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)
-    if sys.platform != "win32":
-        import resource
+    import resource
 
-        # SIGQUIT asks for a core file; that of a process that has cleaned up shows nothing.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    # SIGQUIT asks for a core file; that of a process that has cleaned up shows nothing.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     os.kill(os.getpid(), number)
     os._exit(128 + number)

@@ -44,9 +44,6 @@ class Asked:
     options: tuple[str, ...] = option.build_options(
         "A set of build options. Repeat the option for more sets.", multiple=True, default=()
     )
-    options_file: str | None = option.file(
-        "Read more sets of build options from this file, one per line.", "--build-options-file"
-    )
     macros: tuple[str, ...] = option.several(
         "Values of a macro: compile each set of options with each value. Repeat the option for all combinations.",
         "-D",
@@ -125,11 +122,10 @@ def command(asked: Asked) -> None:
 def _planned(asked: Asked) -> Matrix:
     """Return the compiles to do, and print what is left out of them."""
     from kernlens.verbs.sweep.cells import matrix
-    from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
+    from kernlens.verbs.sweep.option_sets import option_sets
     from kernlens.verbs.targets import target_of
 
-    of_file = options_in_file(asked.options_file) if asked.options_file else []
-    sets = option_sets([*asked.options, *of_file], asked.macros)
+    sets = option_sets(asked.options, asked.macros)
     devices = asked.devices or [target_of(asked.sources[0], None, tell)]
     timeout = asked.parallel.timeout
     planned = matrix(asked.sources, devices, asked.toolchains, sets, lines=not asked.no_lines, timeout=timeout)

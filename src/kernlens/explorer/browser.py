@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import sys
 import threading
 import webbrowser
 from pathlib import Path
@@ -20,7 +19,7 @@ def open_browser(address: str, folder: str) -> None:
     The words of a process can be read by all users of a machine. So the browser is started with the name of a file in
     ``folder``, which only this user may read, and that leads to the address.
     """
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         log.debug("explorer", "no browser is opened: neither DISPLAY nor WAYLAND_DISPLAY is set")
         return
     page = Path(folder) / "kernlens.html"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,8 +86,6 @@ class Target:
             self.file.unlink(missing_ok=True)
 
     def _lock(self, path: Path) -> None:
-        if sys.platform == "win32":
-            return
         import fcntl
 
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -31,7 +31,7 @@ from kernlens.recording.insertion import (
     insert_snapshots,
     now,
 )
-from kernlens.recording.redaction import SOURCE_STAGE, STAND_IN, Redaction, contents_of
+from kernlens.recording.redaction import STAND_IN, Redaction, contents_of
 from kernlens.recording.schema import APPLICATION_ID, LAUNCHES, SCHEMA_VERSION, TABLES
 from kernlens.recording.target import Target
 
@@ -322,5 +322,5 @@ def _snapshots(build: Build, redaction: Redaction | None) -> Iterator[tuple[Snap
     for snapshot, content in contents_of(build.snapshots):
         if redaction is None:
             yield snapshot, content
-        elif snapshot.stage != SOURCE_STAGE:
+        elif snapshot.form != "text":
             yield snapshot, redaction.apply(content)

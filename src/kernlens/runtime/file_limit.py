@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 #: The largest file, in bytes; without a limit, simulation can fill a disk.
 FILE_SIZE_LIMIT = 1 << 30
 
 
 def limit_file_size(limit: int, process: int = 0) -> None:
-    """Limit the size in bytes of files that a process (0: this one) and its children write from now on; only on Linux.
+    """Limit the size in bytes of files that a process (0: this one) and its children write from now on.
     If the process ignores SIGXFSZ, a write beyond the limit fails; otherwise the process ends. A lower limit stays."""
-    if sys.platform != "linux":
-        return
     import resource
 
     try:

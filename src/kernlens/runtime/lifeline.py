@@ -8,7 +8,6 @@ would look at the thread that started the child, not at the process.)
 from __future__ import annotations
 
 import os
-import sys
 from typing import IO
 
 
@@ -16,20 +15,16 @@ class Lifeline:
     """The line that a child hangs on: it must inherit the descriptors ``inherited``, and lead a process group of its own."""
 
     def __init__(self) -> None:
-        self._files: list[IO[bytes]] = []
-        if sys.platform == "linux":
-            reading, writing = os.pipe()
-            self._files = [os.fdopen(writing, "wb", 0), os.fdopen(reading, "rb", 0)]
+        reading, writing = os.pipe()
+        self._files: list[IO[bytes]] = [os.fdopen(writing, "wb", 0), os.fdopen(reading, "rb", 0)]
 
     @property
     def inherited(self) -> tuple[int, ...]:
-        """The descriptors that the child inherits; none where the kernel does not offer this."""
+        """The descriptors that the child inherits."""
         return tuple(file.fileno() for file in self._files[1:])
 
     def fasten(self, process: int) -> None:
         """Have the child's process group end when this process does, or ``cut`` is called."""
-        if sys.platform != "linux":
-            return
         import fcntl
         import signal
 

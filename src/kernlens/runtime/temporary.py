@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
 import weakref
 from pathlib import Path
 
@@ -41,11 +40,6 @@ def try_to_remove(path: str | Path) -> None:
 def remove_folder(path: str | Path) -> None:
     """Remove a folder with everything in it, of whatever depth; links are not followed. Raises OSError for what cannot be
     removed, and leaves the rest then."""
-    if sys.platform == "win32":
-        import shutil
-
-        shutil.rmtree(path)
-        return
     top = _opened(os.fspath(path), None)
     try:
         # What lies in a folder of the top one is moved up into that, so that nothing is ever deep.
@@ -85,8 +79,6 @@ def _opened(path: str, inside: int | None) -> int:
     try:
         folder = os.open(path, os.O_RDONLY | flags, dir_fd=inside)
     except PermissionError:
-        if sys.platform != "linux":
-            raise
         handle = os.open(path, os.O_PATH | flags, dir_fd=inside)
         try:
             os.chmod(f"/proc/self/fd/{handle}", 0o700)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import traceback
 from collections.abc import Callable
 from typing import IO, Any
@@ -86,7 +85,7 @@ def _take_over_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 def _limit_files() -> None:
     limit = os.environ.get(FILE_SIZE_VARIABLE)
-    if not limit or sys.platform == "win32":
+    if not limit:
         return
     import signal
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -21,9 +20,6 @@ class Child:
 
     def kill(self) -> None:
         """Kill the process and everything that it started; does nothing if it has ended already."""
-        if sys.platform == "win32":
-            self._process.kill()
-            return
         # start_new_session gave the group the child's number, which stays taken while any member lives.
         try:
             os.killpg(self._process.pid, signal.SIGKILL)

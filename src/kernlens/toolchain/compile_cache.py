@@ -96,7 +96,7 @@ class CompileCache:
         """Return what was put under ``key``; None if there is nothing, or it was damaged, and is removed then."""
         path = self._path(key)
         # O_NONBLOCK, as opening a pipe would wait.
-        flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             with os.fdopen(os.open(path, flags), "rb") as file:
                 state = os.fstat(file.fileno())
@@ -206,7 +206,7 @@ def _refuse_others(folder: Path) -> None:
     state = folder.lstat()
     if not stat.S_ISDIR(state.st_mode):
         what = "a link" if stat.S_ISLNK(state.st_mode) else "no folder"
-    elif hasattr(os, "geteuid") and state.st_uid != os.geteuid():
+    elif state.st_uid != os.geteuid():
         what = "another user's"
     elif stat.S_IMODE(state.st_mode) & 0o022:
         what = "open for others to write into (chmod 700 it)"

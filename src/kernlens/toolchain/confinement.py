@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -222,8 +221,6 @@ class Leash:
 
 
 def _limit(process: int, limits: Limits) -> None:
-    if sys.platform != "linux":
-        return
     import resource
 
     seconds = int(limits.seconds) + 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -256,8 +255,8 @@ def _start(
             stdin=subprocess.PIPE if has_input or leash is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=sys.platform != "win32",
-            pass_fds=tuple(keep_open) if sys.platform != "win32" else (),
+            start_new_session=True,
+            pass_fds=tuple(keep_open),
         )
     except FileNotFoundError as error:
         if cwd is not None and not os.path.isdir(cwd):

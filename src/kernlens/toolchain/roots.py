@@ -15,7 +15,6 @@ import platform
 import re
 import shutil
 import stat
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,8 +157,6 @@ def _locked(folder: Path, on_progress: Progress) -> Iterator[int]:
 
     A child that outlives its killed parent keeps the lock, so that nobody removes the folder that it writes into.
     """
-    if sys.platform == "win32":
-        raise UnsupportedError("toolchain roots hold Linux programs; they cannot be used on Windows")
     import fcntl
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -205,7 +202,7 @@ def _link(path: Path, root: Path) -> None:
 def _build(
     folder: Path, name: str, mirror: str | None, keyring: str | Path | None, lock: int, on_progress: Progress
 ) -> None:
-    if sys.platform != "linux" or platform.machine() != "x86_64":
+    if platform.machine() != "x86_64":
         raise UnsupportedError(f"{NEWEST} is built for Linux on x86-64, and this is {platform.platform()}")
     address = mirror if mirror is not None else debian_mirror()
     keys = Path(keyring) if keyring is not None else debian_keyring()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +23,7 @@ def swept_folder() -> Iterator[str]:
     Within the context all temporary folders of this process are made in it. Raises OutputError if none can be made."""
     _sweep(tempfile.gettempdir())
     with temporary_folder(prefix=PREFIX) as folder, open(os.path.join(folder, LOCK), "wb") as lock:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         before, tempfile.tempdir = tempfile.tempdir, folder
         try:
             yield folder
@@ -35,8 +32,6 @@ def swept_folder() -> Iterator[str]:
 
 
 def _sweep(below: str) -> None:
-    if sys.platform == "win32":
-        return
     try:
         with os.scandir(below) as entries:
             left = [entry for entry in entries if entry.name.startswith(PREFIX)]
@@ -53,10 +48,6 @@ def _sweep(below: str) -> None:
 
 def _remove_unused(folder: str) -> None:
     """Remove the folder if no process holds its lock; one that has none yet is being made."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
     lock = os.open(os.path.join(folder, LOCK), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
@@ -57,10 +55,9 @@ def checks() -> Iterator[Check]:
         yield _compiler(toolchain, default)
     yield _trial(find_toolchain())
     yield _confinement()
-    yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"))
-    if sys.platform == "linux":
-        yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
-    yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"))
+    yield _library("OpenCL loader", "libOpenCL.so.1")
+    yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
+    yield _library("Level Zero loader", "libze_loader.so.1")
     yield _level_zero_driver(toolchains)
     yield _cache()
     yield from project()
@@ -237,18 +234,17 @@ def _confinement() -> Check:
         return Check(name, False, str(error), "allow user namespaces, or Landlock (docs/confinement.md)", needed=False)
 
 
-def _library(name: str, files: tuple[str, str]) -> Check:
-    file = files[1] if sys.platform == "win32" else files[0]
+def _library(name: str, file: str) -> Check:
     try:
         ctypes.CDLL(file)
     except OSError as error:
-        return Check(name, False, str(error), how_to_get(files[0]), needed=False)
+        return Check(name, False, str(error), how_to_get(file), needed=False)
     return Check(name, True, file, needed=False)
 
 
 def _level_zero_driver(toolchains: Sequence[Toolchain]) -> Check:
     """Return the check of the driver: the machine's own, else that of a root, which serves simulated devices."""
-    check = _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"))
+    check = _library("Level Zero driver", "libze_intel_gpu.so.1")
     if check.works:
         return check
     for toolchain in toolchains:
@@ -267,12 +263,6 @@ def _layer(layer: NativeLayer) -> Check:
 def _module(name: str, purpose: str, fix: str) -> Check:
     works = find_spec(name) is not None
     return Check(name, works, "installed" if works else f"not installed: {purpose}", fix, needed=False)
-
-
-def _program(name: str, purpose: str) -> Check:
-    path = shutil.which(name)
-    fix = how_to_get(name) if path is None else None
-    return Check(name, path is not None, path or f"not installed: {purpose}", fix, needed=False)
 
 
 def _front_end() -> Check:

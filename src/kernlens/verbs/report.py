@@ -47,11 +47,11 @@ def report_page(
     tell: Callable[[str], None] = lambda sentence: None,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
-    (False), or show what was saved; ``own_roots``, ``is_own`` and ``sampled`` are ``explore_document``'s, ``unconfined``
-    that of ``second_build_of_recording``. ``tell`` gets a sentence on each program whose stages cannot be shown. Raises what
-    ``select`` raises, and the pieces what the page's chunks raise. ``on_progress`` gets the numbers of kernels that were
-    decoded, and of all.
+    """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none (False),
+    or show what was saved; with ``is_redacted`` there are neither stages nor source text. ``own_roots``, ``is_own`` and
+    ``sampled`` are ``explore_document``'s, ``unconfined`` that of ``second_build_of_recording``. ``tell`` gets a sentence
+    on each program whose stages cannot be shown. Raises what ``select`` raises, and the pieces what the page's chunks
+    raise. ``on_progress`` gets the numbers of kernels that were decoded, and of all.
     Unless ``has_paths``, the page has paths of sources within their common folder, and no home folder."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
@@ -73,7 +73,7 @@ def report_page(
         version=__version__,
         kernels=[[kernel.name for kernel in kernels] for _, kernels in selection],
         failed=failed,
-        redaction=_redaction(programs, failed) if is_redacted else None,
+        redaction=_Redaction(programs, failed) if is_redacted else None,
         has_stages=stages is not False,
         own_roots=own_roots,
         is_own=is_own,
@@ -158,24 +158,14 @@ def _with_stages(
 
 
 class _Redaction:
-    """An overwriter of source lines in texts."""
+    """An overwriter of source lines in what compilers say."""
 
-    def __init__(self) -> None:
+    def __init__(self, programs: Sequence[Program], failed: Sequence[Build]) -> None:
         from kernlens.recording.redaction import Redaction
 
-        self.lines = Redaction()
-
-    def text(self, text: str) -> str:
-        return self.lines.apply(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+        self._lines = Redaction(source.text for program in programs for source in program.sources)
+        for build in (*(program.build for program in programs), *failed):
+            self._lines.learn_of(build)
 
     def log(self, log: str) -> str:
-        return self.lines.apply_to_log(log.encode("utf-8", "replace")).decode("utf-8", "replace")
-
-
-def _redaction(programs: Sequence[Program], failed: Sequence[Build]) -> _Redaction:
-    redaction = _Redaction()
-    for program in programs:
-        redaction.lines.learn(source.text for source in program.sources)
-    for build in (*(program.build for program in programs), *failed):
-        redaction.lines.learn_of(build)
-    return redaction
+        return self._lines.apply_to_log(log.encode("utf-8", "replace")).decode("utf-8", "replace")

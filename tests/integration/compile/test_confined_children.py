@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -20,8 +19,6 @@ from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain import shown_files, simulation
 from kernlens.toolchain.confinement import Confinement, Limits, confined_driver
 from kernlens.toolchain.process import Completed, run
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's")
 
 BOTH = (shown_files.NAMESPACES, shown_files.LANDLOCK)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,6 @@ from kernlens.toolchain import shown_files
 from kernlens.toolchain.ocloc import compile_source
 from tests.whole import WHOLE
 from tests.writers.include_tricks import CANARY, NUMBER, THERE, Trick, trick_of, tricks
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's")
 
 #: How many tricks there are, in so many parts; how many of them show the file to a compiler that is not confined.
 TRICKS, PARTS, AT_LEAST = (200, 4, 15) if WHOLE else (100, 4, 5)

@@ -23,8 +23,6 @@ from tests.integration.toolchain.repository import DECODER, Repository, make_rep
 from tests.nvidia_files import triton_softmax
 from tests.whole import before_release
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="roots hold Linux programs")
-
 #: It stops at a step, so that a signal meets it there. A shell starts what runs in its background with SIGINT ignored, and
 #: children inherit that.
 ADD = """

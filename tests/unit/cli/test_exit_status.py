@@ -157,7 +157,6 @@ TABLE = [
     (0, "sweep good.cl --device skl,dg2 -D N=1,2 --csv x.csv"),
     (2, "sweep good.cl --device no-such"),
     (2, "sweep good.cl --device skl --csv no-such/x.csv"),
-    (2, "sweep good.cl --device skl --build-options-file no-such"),
     (2, "sweep no-such.cl --device skl"),
     (3, "sweep broken.cl good.cl --device skl"),
     (3, "sweep broken.cl --device skl --json"),

@@ -7,9 +7,12 @@ from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 
-from kernlens.cli.answers.heat_map import heat_map, heat_map_page
+import pytest
+
+from kernlens.cli.answers.heat_map import _STYLE, COLOURS, heat_map, heat_map_page
 from kernlens.model.figures import figure_named
 from kernlens.model.sweep_row import MEASURED, SweepRow
+from tests.tree import ROOT
 
 SPILLS = figure_named("spill-stores")
 
@@ -129,3 +132,21 @@ def test_sources_with_options_of_their_own_share_columns() -> None:
     shown = heat_map(rows, SPILLS, titles={("a.cl", "-DOWN -w"): "-w", ("b.cl", "-w"): "-w", ("b.cl", ""): ""})
     assert [options for _, _, options in shown.columns] == ["-w", ""]
     assert shown.text(rows[0], "a.cl", shown.columns[0]) == "▲ 1"
+
+
+TOKENS = (ROOT / "viewer/src/style/tokens.css").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", COLOURS)
+def test_colours_are_the_viewers(name: str) -> None:
+    match = re.search(rf"--{name}: light-dark\((#\w+), (#\w+)\)", TOKENS)
+    assert match is not None
+    assert match.groups() == COLOURS[name]
+
+
+def test_every_colour_that_is_named_is_there_in_both_themes() -> None:
+    assert set(re.findall(r"var\(--(\w+)\)", _STYLE)) <= set(COLOURS)
+    assert "color-scheme: light dark" in _STYLE
+    # Colours that are written out are those of both themes.
+    others = re.sub(r"light-dark\(.*?\)\)?;", "", _STYLE)
+    assert not re.findall(r"#[0-9a-f]{3,6}\b|rgb\(", others)

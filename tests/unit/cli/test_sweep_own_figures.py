@@ -52,4 +52,4 @@ def test_every_form_has_the_columns() -> None:
 
 def test_rows_travel_as_json() -> None:
     (plain,) = json.loads(json.dumps(plain_rows([GFX])))
-    assert plain[4] == [["vgprs", 24], ["lds_bytes", 512]]
+    assert plain[3] == [["vgprs", 24], ["lds_bytes", 512]]

@@ -264,7 +264,7 @@ def test_source_text_is_nowhere(tmp_path: Path) -> None:
             assert build.sources == ()
         assert [len(build.binary) for build in recording.builds()] == [len(build.binary) for build in builds]
         assert recording.builds()[1].parts.source_paths == ("/src/add.cl", "/src/add.h")
-        assert [each.stage for each in recording.builds()[3].snapshots] == ["llvm"]
+        assert recording.builds()[3].snapshots == ()
     for words in (b"secret_sauce", b"unseen", b"in_stage", b"a[0] = a[0]", b"kernel void"):
         assert not any(words in content for content in contents), words
     connection = sqlite3.connect(path)

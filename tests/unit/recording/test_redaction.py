@@ -1,40 +1,22 @@
-"""What is overwritten of source text, in whatever way a compiler has written it; and what is not."""
+"""What is overwritten of source text, and what is not."""
 
 from __future__ import annotations
 
-import re
 import struct
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
 from kernlens.recording.redaction import Redaction
 from tests.limits import processor_time
 from tests.writers.spirv import SpirvWriter, instruction, literal
 
-LINE = '\tprintf("%d\\n",\tvalue); // Größe'
 
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        LINE.encode(),
-        b'    printf("%d\\n",   value); // Gr\xc3\xb6\xc3\x9fe',  # a message of clang: no tabs
-        b'    printf(\\"%d\\\\n\\",\tvalue); // Gr\xc3\xb6\xc3\x9fe',  # SPIR-V's text
-        b"\\0A\\09printf(\\22%d\\5Cn\\22,\\09value); // Gr\\C3\\B6\\C3\\9Fe",  # LLVM IR
-        b'.ascii "\\n\\tprintf(\\"%d\\\\n\\",\\tvalue); // Gr\\303\\266\\303\\237e',  # assembly
-        b'\x00\xffprintf("%d\\n",\tvalue); // Gr\xc3\xb6\xc3\x9fe\x01',
-    ],
-)
-def test_a_line_however_it_is_written(written: bytes) -> None:
-    left = Redaction([f"int a;\n{LINE}\n"]).apply(b"before " + written + b" after")
-    assert len(left) == len(b"before  after") + len(written)
-    assert left.startswith(b"before ")
-    assert left.endswith(b" after")
-    assert b"value" not in left
-    assert b"Gr" not in left
+def test_a_line_wherever_it_stands() -> None:
+    line = '\tprintf("%d\\n",\tvalue); // Größe'
+    written = b"\x00\xff" + line.strip().encode() + b"\x01"
+    left = Redaction([f"int a;\n{line}\n"]).apply(b"before " + written + b" after")
+    assert left == b"before \x00\xff" + b"*" * (len(written) - 3) + b"\x01 after"
 
 
 @pytest.mark.parametrize("line", ["int x[3];", "a  =  b +c;", "/*********/", "unsigned long", "\x01 a b c\x02 d e f g"])
@@ -46,12 +28,6 @@ def test_a_line_without_a_word_to_find_it_by(line: str) -> None:
 def test_names_and_short_lines_stay() -> None:
     content = b"vector_add int x; float"
     assert Redaction(["vector_add\nint x;\nfloat\n"]).apply(content) == content
-
-
-def test_a_byte_that_was_no_utf8() -> None:
-    assert b"name" not in Redaction(["// the name of M\N{REPLACEMENT CHARACTER}ller"]).apply(
-        b"// the name of M\xfcller"
-    )
 
 
 #: Lines that share all words, of which few differ: each place of a text could be any of them.
@@ -68,14 +44,13 @@ ALIKE = [f"float4 value_{n} = read_imagef(input, (int2)(x + {n}, y)) * weight + 
         ([f"q x{'+1' * n}" for n in range(450)], f"q x{'+1' * 450}\nq x+2 q x+2 q x+2\n" * 100),
         ([f"{'(' * n}x + 1;" for n in range(4, 900)], f"{'(' * 900}x + 2\n" * 200),
         ([f"q x {'q x ' * n}," for n in range(2, 200)], "q x " * 40_000),
-        (["a " + "\\" * 40 + "x b"], ("a " + "\\" * 61 + "y b\n") * 2000),
         ([f"/*{'*' * n}/" for n in range(8, 900)], "*" * 90_000),
         (["*" * n for n in range(8, 1000)], "********x" * 16_000),
         ([f"{'!' * n}word x \\" for n in range(8, 900)], f"{'!' * 900}word x {' ' * 900}\n" * 400),
     ],
     ids=[
-        *("listing", "ir", "two words", "nested", "nested before", "repeated", "backslashes", "rulers"),
-        *("shorter rulers", "spaces behind lines"),
+        *("listing", "ir", "two words", "nested", "nested before", "repeated", "rulers"),
+        *("shorter rulers", "nested after"),
     ],
 )
 def test_many_lines_that_are_nearly_there_cost_no_more(lines: list[str], text: str) -> None:
@@ -84,38 +59,6 @@ def test_many_lines_that_are_nearly_there_cost_no_more(lines: list[str], text: s
         left = Redaction(["\n".join(lines)]).apply(text.encode())
     assert len(left) == len(text)
     assert b"= read_imagef(input" not in left
-
-
-def written(piece: str) -> bytes:
-    """The pattern of a character, or of white space, in whatever way a compiler writes it."""
-    if piece[0] in " \t":
-        return rb"(?:[ \t]|\\09|\\t)+"
-    if piece in '"\\':
-        return {'"': rb'(?:\\?"|\\22)', "\\": rb"(?:\\\\|\\5C|\\)"}[piece]
-    if piece.isascii():
-        return re.escape(piece.encode())
-    return b"".join(rb"(?:%b|\\%02X|\\%03o)" % (re.escape(bytes([byte])), byte, byte) for byte in piece.encode())
-
-
-PIECES = st.sampled_from(
-    ["a", "b5", "5", "foo", "t", "n", " ", "  ", "\t", '"', "\\", "(", ")", ";", "+", "ö", "22", "09", "5C"]
-)
-
-
-@pytest.mark.slow
-@given(st.lists(PIECES, min_size=4, max_size=12), st.lists(PIECES, max_size=3), st.data())
-def test_no_spelling_of_a_line_is_left(line: list[str], around: list[str], data: st.DataObject) -> None:
-    """Against one pattern for the line alone."""
-    text = "".join(line).strip()
-    pieces = re.findall(r"[ \t]+|.", text)
-    # No compiler writes a backslash of its own right before a line.
-    assume(len(text) >= 8 and not re.fullmatch(r"[\w.]+", text) and around[-1:] != ["\\"])
-    spelled = b"".join(data.draw(st.from_regex(re.compile(written(piece)), fullmatch=True)) for piece in pieces)
-    content = b"\n" + "".join(around).encode() + spelled + b"\n"
-    place = re.compile(b"".join(map(written, pieces))).search(content)
-    left = Redaction([text]).apply(content)
-    # What may be white space (\t, \09) is left where a line begins or ends with it.
-    assert place is None or not re.search(rb"\w{3}", left[place.start() : place.end()])
 
 
 @pytest.mark.slow

@@ -262,10 +262,8 @@ class Stars:
     def __init__(self, word: str) -> None:
         self.word = word
 
-    def text(self, text: str) -> str:
-        return text.replace(self.word, "*" * len(self.word))
-
-    log = text
+    def log(self, log: str) -> str:
+        return log.replace(self.word, "*" * len(self.word))
 
 
 def test_redacted_documents_hold_no_source() -> None:

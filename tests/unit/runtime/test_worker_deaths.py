@@ -193,7 +193,6 @@ def test_worker_modules_need_the_standard_library_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="F_SETSIG is Linux's")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_worker_in_a_driver_that_hangs_ends_with_its_parent(number: signal.Signals, tmp_path: Path) -> None:
     worker = Endless(tmp_path)

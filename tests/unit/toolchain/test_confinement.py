@@ -16,8 +16,6 @@ from kernlens.toolchain.process import run, temporary_folder
 from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE, have_ended
 from tests.unit.runtime.test_temporary import deep
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")
-
 PYTHON = sys.executable
 
 

@@ -23,7 +23,7 @@ from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
 from kernlens.toolchain.parallel_compiles import OnStart, do_many
 from kernlens.verbs.sweep.cells import matrix
-from kernlens.verbs.sweep.option_sets import macro_sets, option_sets, options_in_file
+from kernlens.verbs.sweep.option_sets import macro_sets, option_sets
 from tests.limits import memory, processor_time
 from tests.unit.cli.test_terminal_text import HOSTILE, SHOWN, strange
 from tests.unit.conftest import Kernlens
@@ -138,9 +138,9 @@ def test_a_source_that_goes_meanwhile(kernlens: Kernlens, source: Path, compiler
 
 def test_what_is_the_same_is_compiled_once(kernlens: Kernlens, source: Path, compiler: Path) -> None:
     Path("link.cl").symlink_to(source)
-    Path("sets").write_text('\n# none\n""\n-DA=1   -DB=2\n"-DA=1" -DB=2\n')
-    words = ("--device", "skl,skylake", "--toolchain", "system,system", "--build-options-file", "sets", "--no-cache")
-    done = kernlens("sweep", "scale.cl", str(source), "link.cl", *words)
+    words = ("--device", "skl,skylake", "--toolchain", "system,system", "--no-cache")
+    sets = [word for each in ('""', "-DA=1   -DB=2", '"-DA=1" -DB=2') for word in ("--build-options", each)]
+    done = kernlens("sweep", "scale.cl", str(source), "link.cl", *words, *sets)
     assert done.status == 0
     assert "2 compiles, 4 kernels" in done.out
     assert calls(compiler) == 2
@@ -230,7 +230,6 @@ def test_a_recording_of_all_programs(kernlens: Kernlens, source: Path) -> None:
         (("--csv", "x", "-o", "x"), "two output options name the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes .html files"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
-        (("--build-options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
         (("--sort", "spil"), "there is no metric 'spil'; did you mean spill-bytes"),
         (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),
@@ -239,19 +238,8 @@ def test_a_recording_of_all_programs(kernlens: Kernlens, source: Path) -> None:
         (("-D", "A=1", "-D", "A=2"), "-D A is given twice"),
         (("-D", "A=1,,2"), "empty value"),
         (("--build-options", '-DA="x'), "a double quote is not closed"),
-        (("--build-options-file", "none"), "there is no file of options none"),
-        (("--build-options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
-        (("--build-options-file", "empty"), "empty contains no options"),
-        (("--build-options-file", "binary"), "is not UTF-8 text"),
-        (
-            ("--build-options-file", "many"),
-            "many contains more than 100,000 sets of options, which is the limit of one sweep",
-        ),
-        (
-            ("--build-options-file", "long"),
-            "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
-        ),
-        (("--build-options-file", "large"), "large is larger than 16 MB"),
+        (("--build-options", f"-DA{'a' * 100_000}"), "100,003 characters are too many for a compiler"),
+        (("--build-options", "-DA=\x1b[1m"), "control character"),
         (
             ("--jobs", "2", "--scheduler", "tcp://x:1"),
             "--scheduler has each Dask worker use its own threads; remove --jobs",
@@ -264,12 +252,7 @@ def test_what_is_refused_before_anything_is_compiled(
     words: tuple[str, ...], sentence: str, kernlens: Kernlens, source: Path, compiler: Path
 ) -> None:
     Path("hollow").mkdir()
-    Path("bad").write_text('# two sets\n-DA=1\n-DB="2\n')
-    Path("empty").write_text("\n# nothing\n")
-    Path("binary").write_bytes(b"\xff\xfe-D")
-    Path("many").write_text("-DA\n" * 200_000 if "many" in words else "")
-    Path("long").write_text(f"-DA{'a' * 3_000_000}\n")
-    Path("large").write_bytes(bytes(17 << 20))
+    Path("bad").write_text("no recording\n")
     device = () if "--device" in words else ("--device", "skl")
     done = kernlens("sweep", "scale.cl", *device, *words)
     assert (done.status, done.out) == (2, "")
@@ -293,28 +276,14 @@ def test_an_extra_that_is_not_installed_is_named(
     assert f"pip install {package}" in done.err
 
 
-def test_sets_of_options(tmp_path: Path) -> None:
+def test_sets_of_options() -> None:
     assert list(macro_sets(["A=1,2,1", "B", "C=x y"])) == ['-DA=1 -DB -D"C=x y"', '-DA=2 -DB -D"C=x y"']
     assert list(macro_sets(["A="])) == ["-DA="]
     assert list(macro_sets([])) == [""]
     assert option_sets(["-O1", ""], ["A=1,2"]) == ["-O1 -DA=1", "-O1 -DA=2", "-DA=1", "-DA=2"]
     assert option_sets([]) == [""]
-    path = tmp_path / "sets"
-    path.write_text('\ufeff\n  # a comment\r\n -I "a b" -DX=#  \n""\n\n')
-    assert options_in_file(path) == ['-I "a b" -DX=#', ""]
     with pytest.raises(KernlensError, match="1,000,000,000 combinations; at most 100,000"):
         list(macro_sets([f"{name}=" + ",".join(map(str, range(1000))) for name in "ABC"]))
-    path.write_text("-DA=\x1b[1m\n")
-    with pytest.raises(KernlensError, match="control character"):
-        options_in_file(path)
-
-
-@pytest.mark.slow
-def test_no_file_of_options_needs_much_memory(tmp_path: Path) -> None:
-    path = tmp_path / "options"
-    path.write_text("-D\n" * ((16 << 20) // 3))
-    with memory(150 << 20), pytest.raises(KernlensError, match="more than 100,000 sets"):
-        options_in_file(path)
 
 
 def test_formulas_of_spreadsheets_are_texts(kernlens: Kernlens, source: Path) -> None:

@@ -11,7 +11,6 @@ from functools import cached_property
 from types import MappingProxyType
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.cli.answers.page_look import LOOK, page_head
 from kernlens.dataclass import dataclass
 from kernlens.model.figure import Figure
 from kernlens.model.sweep_row import SweepRow, worst_first
@@ -120,11 +119,26 @@ _STEPS = "".join(
     f".h{n} {{ background: light-dark(rgb(196 72 20 / {share}%), rgb(240 120 60 / {share}%)); }}\n"
     for n, share in enumerate(round(6 + 30 * n / (_SHADES - 1)) for n in range(_SHADES))
 )
-_STYLE = f"""{LOOK}
+#: The viewer's colours (viewer/src/style/tokens.css): name -> what it is on light ground and on dark ground.
+COLOURS = {
+    "paper": ("#fff", "#12151b"), "panel": ("#f6f7f9", "#191d25"), "ink": ("#1b2230", "#dfe4ee"),
+    "soft": ("#566074", "#9aa5b9"), "rule": ("#e0e4eb", "#2b313d"), "accent": ("#1d56c9", "#86adff"),
+    "warn": ("#a24300", "#ffb074"), "error": ("#b3261e", "#ff9d94"),
+}  # fmt: skip
+_VARIABLES = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
+_STYLE = f"""
+:root {{ color-scheme: light dark; {_VARIABLES} }}
+* {{ box-sizing: border-box; }}
+body {{ margin: 0; padding: 14px 18px; color: var(--ink); background: var(--paper);
+  font: 12.5px/1.4 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }}
+h1 {{ margin: 0 0 4px; font-size: 14px; font-weight: 650; }}
+p {{ margin: 0 0 6px; }}
 .scroll {{ overflow-x: auto; }}
-th, td {{ border: 1px solid var(--rule); }}
-thead th {{ max-width: 16em; overflow-wrap: anywhere; vertical-align: bottom; background: var(--panel); }}
+table {{ margin: 12px 0; border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: 2px 10px; font-weight: 400; text-align: left; border: 1px solid var(--rule); }}
+thead th {{ color: var(--soft); max-width: 16em; overflow-wrap: anywhere; vertical-align: bottom; background: var(--panel); }}
 td {{ text-align: right; white-space: nowrap; }}
+:focus-visible {{ outline: 2px solid var(--accent); outline-offset: 1px; }}
 .worst {{ font-weight: 650; outline: 2px solid var(--warn); outline-offset: -2px; }}
 .failed {{ color: var(--error); }}
 {_STEPS}"""
@@ -133,7 +147,7 @@ td {{ text-align: right; white-space: nowrap; }}
 def heat_map_page(shown: HeatMap) -> Iterator[str]:
     """Yield the page, piece by piece."""
     title = f"{shown.figure.heading} of {shown.count:,} kernels"
-    yield page_head(title, _STYLE)
+    yield _page_head(title, _STYLE)
     yield (
         f"<h1>{html_line(title)}</h1>\n<p>{html_line(shown.figure.meaning)}, in {html_line(shown.figure.unit)}. "
         f"{MARK} marks the worst.</p>\n"
@@ -160,3 +174,19 @@ def _cell(shown: HeatMap, source: str, kernel: str, column: Column) -> str:
     classes = [*([f"h{shade}"] if shade is not None else []), *(["worst"] if id(row) in shown.worst else [])]
     where = " ".join(filter(None, (row.source, "for", row.device, f"by {row.toolchain}", row.options)))
     return f'<td class="{" ".join(classes)}" title="{html_line(where)}">{html_line(text)}</td>'
+
+
+def _page_head(title: str, css: str) -> str:
+    """Return the beginning of a page without scripts. Nothing in it can ask for anything from anywhere, whatever text it
+    holds: its policy allows this style only."""
+    from base64 import b64encode
+    from hashlib import sha256
+
+    digest = b64encode(sha256(css.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html_line(title)}</title>\n<style>{css}</style>\n"
+    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 from _thread import allocate_lock
 from array import array
 from collections.abc import Sequence
@@ -134,8 +133,7 @@ def _forget_all() -> None:
         assembler.forget()
 
 
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_forget_all)
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def assembler_of(path: str) -> Assembler:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -26,10 +25,7 @@ if TYPE_CHECKING:
 #: Files or folders, separated as in PATH, to look in before the system's.
 PATH_VARIABLE = "KERNLENS_IGA_PATH"
 
-# Windows and macOS names are from IGC's build files; nobody has run this there yet.
-_FILE_NAMES = {"win32": ("iga64.dll",), "darwin": ("libiga64.dylib",)}.get(
-    sys.platform, ("libiga64.so.2", "libiga64.so.1")
-)
+_FILE_NAMES = ("libiga64.so.2", "libiga64.so.1")
 _SYSTEM_NAMES = _FILE_NAMES
 #: The toolchain that the system's libraries belong to; one that no toolchain has, of libraries that the user names.
 _SYSTEM, _CHOSEN = "system", ""

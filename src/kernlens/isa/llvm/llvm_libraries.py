@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
@@ -161,8 +160,7 @@ def _forget() -> None:
         library.forget()
 
 
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_forget)
 
 
 def search_llvm_also(find_paths: Callable[[], Mapping[str, str]]) -> None:

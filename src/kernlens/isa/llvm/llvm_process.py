@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import struct
-import sys
 from array import array
 from glob import escape, glob
 
@@ -157,5 +156,5 @@ class LlvmProcess(PipedProcess):
 
 
 def is_possible() -> bool:
-    """Return whether this system can run the disassembler, and it was built."""
-    return sys.platform == "linux" and os.path.isfile(_PROGRAM)
+    """Return whether the disassembler was built."""
+    return os.path.isfile(_PROGRAM)

@@ -74,7 +74,8 @@ def explore_document(
     """Make the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
-    binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
+    binary, which are listed with their logs. With a ``redaction`` neither source text nor stages are in the
+    document.
     Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
     with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. ``diagnosed`` returns the compiler's
     messages about a build that failed; None: they are not listed. ``left_out`` names what the document does

@@ -44,9 +44,7 @@ Diagnosed = Callable[[Build], list[dict[str, Any]]]
 
 
 class Redaction(Protocol):
-    """A remover of source text from other texts, whose lines stay where they are."""
-
-    def text(self, text: str) -> str: ...
+    """A remover of source text from what compilers say."""
 
     def log(self, log: str) -> str: ...
 
@@ -73,7 +71,7 @@ class ProgramEntries:
         self._sampled = sampled
         self._version = version
         self._redaction = redaction
-        self._has_stages = has_stages
+        self._has_stages = has_stages and redaction is None
         #: The words that were read when a kernel's chunk was made, by the program's id and the kernel's name.
         self._words: dict[tuple[str, str], KernelWords] = {}
         #: What was read of one program's stages is kept for its next kernel; programs come one after the other.
@@ -236,9 +234,6 @@ class ProgramEntries:
         if not self._is_early(kernel) and kernel.code_size:
             columns = {figure.key: [_value(read, figure)] for figure in FIGURES if figure.needs_decoding}
             self._chunks.counted[chunk] = {key: value for key, (value,) in (columns | _counted_spills([read])).items()}
-        if self._redaction is not None:
-            for stage in document["stages"]:
-                stage["text"] = self._redaction.text(stage["text"])
         return document
 
     def _stages(self, program: Program, stages: Sequence[StageName], identity: str) -> list[dict[str, Any]]:
@@ -262,8 +257,6 @@ class ProgramEntries:
         texts = []
         for stage in stages:
             text = within(self._texts(program).tables(stage), RAW_LIMIT // len(stages) // 2)
-            if self._redaction is not None:
-                text = self._redaction.text(without_sources(text))
             texts.append({"stage": stage.stage, "text": text})
         return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
 
@@ -279,13 +272,7 @@ class ProgramEntries:
         ]
 
     def _pass_chunk(self, program: Program, names: tuple[str, ...], name: str) -> dict[str, Any]:
-        document = self._pass_documents(program, names)[name]
-        if self._redaction is None:
-            return document
-        redact = self._redaction.text
-        return document | {
-            "passes": [step | {"diff": step["diff"] and redact(step["diff"])} for step in document["passes"]]
-        }
+        return self._pass_documents(program, names)[name]
 
     def _all_passes(self, program: Program, names: tuple[str, ...]) -> Mapping[str, dict[str, Any]]:
         return passes_documents(self._texts(program), program.build.snapshots, names)
@@ -368,14 +355,3 @@ def _reason(kernel: Kernel) -> str | None:
         return kernel.line_table_reason
     except KernlensError as error:
         return str(error)
-
-
-#: A file's node with the text of the file in it: LLVM Language Reference, "DIFile".
-_SOURCE = re.compile(r'((?:^|[(,]) *source: )"[^"]*"')
-
-
-def without_sources(text: str) -> str:
-    """Return metadata tables of LLVM IR without the texts of whole source files that they hold."""
-    return "\n".join(
-        _SOURCE.sub(r'\1""', line) if "!DIFile(" in line and "source:" in line else line for line in text.split("\n")
-    )

@@ -6,7 +6,6 @@ The driver follows any pointer, so a wrong handle crashes it; the checks here ra
 from __future__ import annotations
 
 import struct
-import sys
 import weakref
 from typing import ClassVar, Self
 
@@ -108,8 +107,6 @@ def _function_tables(handle: int) -> tuple[int, ...] | None:
     In 22.43 the object begins with its table. In 26.27 it begins with the loader's table, and its own comes just before,
     where 22.43 has the heap's bookkeeping, which is no address. Returns None if the memory cannot be read.
     """
-    if sys.platform != "linux":
-        return ()
     words = memory_at(handle - 8, 16)
     if words is None:
         return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 from collections.abc import Callable
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint32, c_void_p
@@ -20,7 +19,7 @@ from kernlens.model.level_zero_results import SUCCESS, UNINITIALIZED
 from kernlens.runtime.driver_library import DriverLibrary
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 
-LIBRARY_NAMES = {"win32": "ze_loader.dll", "linux": "libze_loader.so.1"}
+LIBRARY = "libze_loader.so.1"
 
 #: The kind of a kernel's handle, which a loader for several drivers wraps (``zel_handle_type_t``).
 ZEL_HANDLE_KERNEL = 11
@@ -132,18 +131,14 @@ def open_loader() -> Loader:
 
 @cache
 def _opened_loader() -> Loader:
-    path = LIBRARY_NAMES.get(sys.platform, "libze_loader.so.1")
     try:
-        if sys.platform == "win32":
-            library: ctypes.CDLL = ctypes.WinDLL(path)
-        else:
-            library = ctypes.CDLL(path)
+        library = ctypes.CDLL(LIBRARY)
     except OSError as error:
         raise ToolError(
-            f"the Level Zero loader {path} cannot be opened ({error}): install it (Debian: libze1, Ubuntu: level-zero)",
+            f"the Level Zero loader {LIBRARY} cannot be opened ({error}): install it (Debian: libze1, Ubuntu: level-zero)",
             command="zeInit",
         ) from error
-    loader = Loader(library, path)
+    loader = Loader(library, LIBRARY)
     code = loader.result("zeInit", c_int(0).value)
     if code != SUCCESS:
         raise LevelZeroError("zeInit", code, advice=_no_driver_advice(code))

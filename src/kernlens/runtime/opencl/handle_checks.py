@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from kernlens.errors import KernlensError
 from kernlens.runtime.driver_library import memory_at
 from kernlens.runtime.opencl.opencl_library import OpenCL
@@ -31,8 +29,7 @@ def handle_of(candidate: object, kind: str, library: OpenCL) -> int:
         raise OpenCLHandleError(f"the OpenCL {kind} handle is null")
     if value < 0 or value >= 1 << 64 or value % 8:
         raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is not the address of an object")
-    if sys.platform == "linux":
-        tables = {memory_at(platform, 8) for platform in library.platforms()} - {None}
-        if memory_at(value, 8) not in tables:
-            raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is not an object of an installed platform")
+    tables = {memory_at(platform, 8) for platform in library.platforms()} - {None}
+    if memory_at(value, 8) not in tables:
+        raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is not an object of an installed platform")
     return value

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import sys
 import threading
 from ctypes import byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
@@ -122,7 +121,7 @@ def open_opencl() -> OpenCL:
     opened once per process. Raises ToolError if there is none."""
     with _lock:
         if not _opened:
-            path = _loaded_path() or {"win32": "OpenCL.dll"}.get(sys.platform, "libOpenCL.so.1")
+            path = _loaded_path() or "libOpenCL.so.1"
             try:
                 _opened.append(OpenCL(ctypes.CDLL(path), path))
             except OSError as error:

@@ -138,15 +138,12 @@ def initial_environment() -> dict[str, str]:
     """Return the environment that this process was started with. In the C locale Python adds LC_CTYPE to it (PEP 538),
     which the application must not inherit. Linux keeps the initial environment: proc_pid_environ(5)."""
     environment = dict(os.environ)
-    if sys.platform == "linux" and not any(
-        line.startswith(b"LC_CTYPE=") for line in Path("/proc/self/environ").read_bytes().split(b"\0")
-    ):
+    if not any(line.startswith(b"LC_CTYPE=") for line in Path("/proc/self/environ").read_bytes().split(b"\0")):
         environment.pop("LC_CTYPE", None)
     return environment
 
 
 def restore_signals() -> None:
     """Restore what Python ignores: a process keeps ignoring what it ignored before exec, and pipes would not end it."""
-    for name in ("SIGPIPE", "SIGXFSZ"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)

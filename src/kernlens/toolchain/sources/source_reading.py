@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
@@ -32,7 +31,7 @@ _WIDE_FOLDERS = frozenset((
     "/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/local", "/usr/share", "/usr/src", "/var", "/var/lib", "/var/tmp",
 ))  # fmt: skip
 _HOMES = ("/home", "/Users", "/export/home", "/var/home")
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
@@ -77,7 +76,7 @@ def open_beside(path: str | os.PathLike[str], folder: str | os.PathLike[str], mo
         )
     try:
         # O_NONBLOCK, as a pipe may have replaced the file, and opening it would wait.
-        descriptor = os.open(real, _READ | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(real, _READ | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"there is no file {name}") from None
     except (OSError, ValueError) as error:
@@ -119,7 +118,7 @@ def _regular(descriptor: int, name: str) -> BinaryIO:
 
 def _leads_to(descriptor: int, real: str) -> bool:
     """Return whether a descriptor is of the file that a resolved path names: a link may have replaced a folder on its way."""
-    return sys.platform != "linux" or os.readlink(f"/proc/self/fd/{descriptor}") == real
+    return os.readlink(f"/proc/self/fd/{descriptor}") == real
 
 
 def _is_hidden(path: str) -> bool:

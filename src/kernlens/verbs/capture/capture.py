@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -247,7 +246,7 @@ def _check_rights(program: str) -> None:
     changes = (status.st_mode & 0o4000 and status.st_uid != os.geteuid()) or (
         status.st_mode & 0o2000 and status.st_gid != os.getegid()
     )
-    has_capabilities = sys.platform == "linux" and os.geteuid() != 0 and "security.capability" in os.listxattr(program)
+    has_capabilities = os.geteuid() != 0 and "security.capability" in os.listxattr(program)
     if changes or has_capabilities:
         raise UnsupportedError(
             f"{program} has setuid, setgid or file capabilities, so OpenCL loaders ignore the vendors in"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -214,8 +213,6 @@ class Spool:
 
     def _take(self, folder: Path) -> bool:
         """Lock the folder; return False if it is locked already."""
-        if sys.platform == "win32":
-            return True
         import fcntl
 
         try:

@@ -1,20 +1,16 @@
-"""Sets of build options: from a file, and the product of what macros may be."""
+"""Sets of build options: those that are stated, with each choice of what macros may be."""
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
-import os
 import re
 from collections.abc import Iterator, Sequence
 
 from kernlens.errors import KernlensError
 from kernlens.toolchain.sources.includes import join_options, split_options
-from kernlens.toolchain.sources.source_reading import open_regular
 
-#: A file of options may have so many bytes, and a sweep so many sets.
-_FILE_LIMIT = 16 << 20
+#: A sweep may have so many sets.
 SETS_LIMIT = 100_000
 #: Linux gives a program no word of more than 128 KB; options are one, with the source's path and others added.
 _LONGEST = 100_000
@@ -22,44 +18,17 @@ _LONGEST = 100_000
 _MACRO = re.compile(r"[A-Za-z_]\w*")
 
 
-def options_in_file(path: str | os.PathLike[str]) -> list[str]:
-    """Return the option sets of a file: one a line, without empty lines and those that begin with ``#``; ``""`` is the set
-    without options.
-
-    Raises NotFoundError if there is no such file, and KernlensError if it holds no set, or a line cannot be one.
-    """
-    with open_regular(path, "file of options") as file:
-        content = file.read(_FILE_LIMIT + 1)
-    if len(content) > _FILE_LIMIT:
-        raise KernlensError(f"{os.fspath(path)} is larger than {_FILE_LIMIT >> 20} MB; it is not a list of options")
-    try:
-        lines = io.StringIO(content.decode("utf-8-sig"), newline=None)
-    except UnicodeDecodeError:
-        raise KernlensError(f"{os.fspath(path)} is not UTF-8 text; write one set of build options per line") from None
-    numbered = ((number, line.strip()) for number, line in enumerate(lines, start=1))
-    # No more than one too many: 16 MB of short lines would be a gigabyte.
-    named = list(itertools.islice((each for each in numbered if each[1] and each[1][0] != "#"), SETS_LIMIT + 1))
-    if len(named) > SETS_LIMIT:
-        raise KernlensError(
-            f"{os.fspath(path)} contains more than {SETS_LIMIT:,} sets of options, which is the limit of one sweep; split it"
-        )
-    sets = [checked(text, f"{os.fspath(path)}:{number}") for number, text in named]
-    if not sets:
-        raise KernlensError(f'{os.fspath(path)} contains no options; write one set a line, and "" for none')
-    return sets
-
-
-def checked(options: str, place: str) -> str:
-    """Return a set of options, "" for two double quotes. Raises KernlensError, with the ``place`` that it is from, if a quote
-    is not closed, it has control characters, or is too long."""
+def checked(options: str) -> str:
+    """Return a set of options, "" for two double quotes. Raises KernlensError if a quote is not closed, it has control
+    characters, or is too long."""
     if len(options) > _LONGEST:
         raise KernlensError(
-            f"{place}: {len(options):,} characters are too many for a compiler; a set has at most {_LONGEST:,}"
+            f"--build-options: {len(options):,} characters are too many for a compiler; a set has at most {_LONGEST:,}"
         )
     if options.count('"') % 2:
-        raise KernlensError(f"{place}: a double quote is not closed in {options}")
+        raise KernlensError(f"--build-options: a double quote is not closed in {options}")
     if not options.isprintable():
-        raise KernlensError(f"{place}: there is a control character in {options!r}")
+        raise KernlensError(f"--build-options: there is a control character in {options!r}")
     return "" if split_options(options) in ([], [""]) else options
 
 
@@ -90,7 +59,7 @@ def option_sets(stated: Sequence[str], macros: Sequence[str] = ()) -> list[str]:
     """Return the sets of a sweep: each that is ``stated`` (none: the empty one) with each choice of ``macros``; of those that
     have the same words only the first. Raises what ``macro_sets`` raises."""
     products = list(macro_sets(macros))
-    bases = [checked(options, "--build-options") for options in stated] or [""]
+    bases = [checked(options) for options in stated] or [""]
     if len(bases) * len(products) > SETS_LIMIT:
         raise KernlensError(
             f"{len(bases):,} sets of options with {len(products):,} choices of -D are more than {SETS_LIMIT:,}"
