@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kernlens.cli import option
-from kernlens.cli.output import Progress, print_json, print_pieces
+from kernlens.cli.output import Progress, print_json, print_lines, print_pieces
 from kernlens.cli.sources import Sources, tell
 from kernlens.dataclass import dataclass
 
@@ -63,6 +63,9 @@ def command(asked: Asked) -> None:
             on_progress=progress.show,
         )
         print_pieces(pieces, asked.output)
+    size = os.stat(asked.output).st_size
     if asked.as_json:
-        print_json({"schema": 1, "page": asked.output, "size": os.stat(asked.output).st_size})
+        print_json({"schema": 1, "page": asked.output, "size": size})
+    else:
+        print_lines([f"written: {asked.output} ({size:,} bytes)"])
     contents.check()

@@ -49,7 +49,8 @@ def test_only_that_program_is_read(verb: str, recording: Path, kernlens: Kernlen
 
 
 def test_a_report_has_only_that_program(recording: Path, kernlens: Kernlens) -> None:
-    assert kernlens("report", recording, "-o", "page.html", "--program", "second").status == 0
+    done = kernlens("report", recording, "-o", "page.html", "--program", "second")
+    assert (done.status, done.out) == (0, f"written: page.html ({Path('page.html').stat().st_size:,} bytes)\n")
     shown = json.dumps(Page(Path("page.html").read_text()).index)
     assert '"second"' in shown
     assert '"first"' not in shown
