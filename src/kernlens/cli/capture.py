@@ -197,6 +197,8 @@ def _give_answers(done: Capture, asked: Asked) -> None:
 
 
 def _document(done: Capture) -> dict[str, Any]:
+    from kernlens.cli.answers.behaviour_document import fault_document
+
     return {
         "schema": 1,
         "recording": str(done.recording) if done.recording is not None else None,
@@ -218,6 +220,7 @@ def _document(done: Capture) -> dict[str, Any]:
         "missing": done.missing,
         "findings": done.findings,
         "unmatched": list(done.unmatched),
+        "faults": [{"kernel": kernel, **fault_document(fault)} for kernel, fault in done.faults],
         "reason": done.reason or None,
     }
 

@@ -73,7 +73,7 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
             for loop in observed.loops
         ],
         "barriers": [{**_where(place), "work_groups": count} for place, count in observed.barriers],
-        "faults": [_fault(fault) for fault in observed.faults],
+        "faults": [fault_document(fault) for fault in observed.faults],
         "notes": list(observed.notes),
         "launches": observed.launches,
         "reason": observed.reason or None,
@@ -113,7 +113,7 @@ def _access(access: ObservedAccess) -> dict[str, Any]:
     }
 
 
-def _fault(fault: Fault) -> dict[str, Any]:
+def fault_document(fault: Fault) -> dict[str, Any]:
     return {
         "kind": fault.kind,
         "sentence": fault.sentence,
