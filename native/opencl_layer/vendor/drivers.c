@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRIVERS = 64, PLATFORMS = 64, LOADERS = 16 };
+enum { MOST_PLATFORMS = 1 << 16 }; /* of one driver: what says more is broken */
 
 typedef void *(CL_API_CALL *function_getter)(const char *name);
 typedef cl_int(CL_API_CALL *platform_getter)(cl_uint room, cl_platform_id *platforms, cl_uint *count_ret);
@@ -24,25 +24,27 @@ typedef cl_int(CL_API_CALL *dispatch_setter)(cl_platform_id platform, void *data
 
 /* A driver's library. `managed` and `set_dispatch` are those of cl_khr_icd 2.0, NULL of a driver that knows an earlier one. */
 struct driver {
+    struct driver *_Atomic next;
     void *library;
     function_getter function;
     cl_api_clGetPlatformInfo info;
     managed_getter managed;
     dispatch_setter set_dispatch;
     cl_uint count;
-    cl_platform_id platforms[PLATFORMS];
+    cl_platform_id *platforms;
 };
 
-static struct driver drivers[DRIVERS]; /* LOCK_DRIVERS; they stay, and are read without it up to the count */
-static atomic_uint driver_count;
+static struct driver *_Atomic first_driver; /* LOCK_DRIVERS to add one; they stay, and are read without it */
 
 /* What was listed for a loader, which lists once. */
-static struct {
+struct listed {
+    struct listed *next;
     const void *loader;
     cl_uint count;
-    cl_platform_id platforms[PLATFORMS];
-} listed[LOADERS];
-static unsigned listed_count;
+    cl_platform_id *platforms;
+};
+
+static struct listed *first_listed; /* LOCK_DRIVERS */
 
 /* The mark that drivers of cl_khr_icd 2.0 have in two places of their tables: "OPENCL31". */
 static const uint64_t MARK = 0x4F50454E434C3331;
@@ -81,8 +83,10 @@ static unsigned release_of(const struct driver *driver, cl_platform_id platform)
 static void take_platforms(struct driver *driver, platform_getter get)
 {
     cl_uint count = 0, taken = 0;
-    if (get(0, NULL, &count) != CL_SUCCESS || count == 0 || count > PLATFORMS ||
-        get(count, driver->platforms, NULL) != CL_SUCCESS)
+    if (get(0, NULL, &count) != CL_SUCCESS || count == 0 || count > MOST_PLATFORMS)
+        return;
+    driver->platforms = calloc(count, sizeof *driver->platforms);
+    if (driver->platforms == NULL || get(count, driver->platforms, NULL) != CL_SUCCESS)
         return;
     for (cl_uint index = 0; index < count; ++index) {
         cl_platform_id platform = driver->platforms[index];
@@ -95,32 +99,42 @@ static void take_platforms(struct driver *driver, platform_getter get)
     driver->count = taken;
 }
 
+/* Takes what a loader asks of a driver; false if a loader would pass it over. */
+static bool take_functions(struct driver *driver, bool sorts, platform_getter *get)
+{
+    driver->function = (function_getter)loader_symbol(driver->library, "clGetExtensionFunctionAddress");
+    if (driver->function == NULL)
+        return false;
+    *get = (platform_getter)driver->function("clIcdGetPlatformIDsKHR");
+    if (*get == NULL && sorts)
+        *get = (platform_getter)loader_symbol(driver->library, "clIcdGetPlatformIDsKHR");
+    driver->info = (cl_api_clGetPlatformInfo)driver->function("clGetPlatformInfo");
+    if (driver->info == NULL)
+        driver->info = (cl_api_clGetPlatformInfo)loader_symbol(driver->library, "clGetPlatformInfo");
+    const char *assumed = getenv("OCL_ICD_ASSUME_ICD_EXTENSION");
+    driver->managed = (managed_getter)driver->function("clIcdGetFunctionAddressForPlatformKHR");
+    driver->set_dispatch = (dispatch_setter)driver->function("clIcdSetPlatformDispatchDataKHR");
+    return *get != NULL && (!sorts || driver->info != NULL || (assumed != NULL && assumed[0] != '\0'));
+}
+
 /* Opens a driver and puts ours in front of its functions; NULL if a loader would pass it over. */
 static const struct driver *driver_of_library(void *library, bool sorts)
 {
-    for (unsigned index = 0; index < driver_count; ++index)
-        if (drivers[index].library == library)
-            return &drivers[index];
-    if (driver_count == DRIVERS)
+    struct driver *_Atomic *end = &first_driver;
+    for (struct driver *each = *end; each != NULL; end = &each->next, each = *end)
+        if (each->library == library)
+            return each;
+    struct driver *driver = calloc(1, sizeof *driver);
+    if (driver == NULL)
         return NULL;
-    struct driver *driver = &drivers[driver_count];
-    *driver = (struct driver){.library = library};
-    driver->function = (function_getter)loader_symbol(library, "clGetExtensionFunctionAddress");
-    if (driver->function == NULL)
+    driver->library = library;
+    platform_getter get = NULL;
+    if (!take_functions(driver, sorts, &get)) {
+        free(driver);
         return NULL;
-    platform_getter get = (platform_getter)driver->function("clIcdGetPlatformIDsKHR");
-    if (get == NULL && sorts)
-        get = (platform_getter)loader_symbol(library, "clIcdGetPlatformIDsKHR");
-    driver->info = (cl_api_clGetPlatformInfo)driver->function("clGetPlatformInfo");
-    if (driver->info == NULL)
-        driver->info = (cl_api_clGetPlatformInfo)loader_symbol(library, "clGetPlatformInfo");
-    const char *assumed = getenv("OCL_ICD_ASSUME_ICD_EXTENSION");
-    if (get == NULL || (sorts && driver->info == NULL && (assumed == NULL || assumed[0] == '\0')))
-        return NULL;
-    driver->managed = (managed_getter)driver->function("clIcdGetFunctionAddressForPlatformKHR");
-    driver->set_dispatch = (dispatch_setter)driver->function("clIcdSetPlatformDispatchDataKHR");
+    }
     take_platforms(driver, get);
-    ++driver_count;
+    *end = driver;
     for (cl_uint index = 0; index < driver->count; ++index) {
         cl_platform_id platform = driver->platforms[index];
         tables_add(&(struct owner){find, driver, platform, is_managed(platform), release_of(driver, platform)});
@@ -128,61 +142,90 @@ static const struct driver *driver_of_library(void *library, bool sorts)
     return driver;
 }
 
+/* Opens the libraries that a loader would, each once where it does not sort them, and returns how many; `opened` has room. */
+static size_t open_all(const void *loader, const struct loader_rules *rules, const struct file_names *libraries, void **opened)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < libraries->count; ++index) {
+        void *library = loader_open(loader, libraries->items[index], rules->sorts ? OPEN_LAZILY : OPEN_NOW);
+        bool again = library == NULL || library == loader_own_handle();
+        for (size_t earlier = 0; !again && !rules->sorts && earlier < count; ++earlier)
+            again = opened[earlier] == library;
+        if (!again)
+            opened[count++] = library;
+    }
+    return count;
+}
+
+/* Adds a driver's platforms to those of a loader; false without memory. */
+static bool list_platforms(struct listed *listed, const struct driver *driver)
+{
+    if (driver->count == 0)
+        return true;
+    cl_platform_id *platforms = realloc(listed->platforms, (listed->count + driver->count) * sizeof *platforms);
+    if (platforms == NULL)
+        return false;
+    memcpy(platforms + listed->count, driver->platforms, driver->count * sizeof *platforms);
+    listed->platforms = platforms;
+    listed->count += driver->count;
+    return true;
+}
+
 const cl_platform_id *drivers_open(const void *loader, cl_uint *count)
 {
     const void *key = loader_base_of(loader);
-    unsigned place = 0;
-    while (place < listed_count && listed[place].loader != key)
-        ++place;
-    *count = place < listed_count ? listed[place].count : 0;
-    if (place < listed_count || listed_count == LOADERS)
-        return place < listed_count ? listed[place].platforms : NULL;
+    for (const struct listed *each = first_listed; each != NULL; each = each->next)
+        if (each->loader == key) {
+            *count = each->count;
+            return each->platforms;
+        }
+    *count = 0;
     const struct loader_rules rules = rules_of(loader);
     RELEASED_BY(file_names_free) struct file_names libraries = {0}, others = {0};
     listing_read(&rules, &libraries);
-    void *opened[DRIVERS];
-    size_t opened_count = 0;
-    for (size_t index = 0; index < libraries.count && opened_count < DRIVERS; ++index) {
-        void *library = loader_open(loader, libraries.items[index], rules.sorts ? OPEN_LAZILY : OPEN_NOW);
-        bool again = library == NULL || library == loader_own_handle();
-        for (size_t earlier = 0; !again && !rules.sorts && earlier < opened_count; ++earlier)
-            again = opened[earlier] == library;
-        if (!again)
-            opened[opened_count++] = library;
+    struct listed *listed = calloc(1, sizeof *listed);
+    void **opened = calloc(libraries.count + 1, sizeof *opened);
+    if (listed == NULL || opened == NULL) {
+        free(listed);
+        free(opened);
+        return NULL;
     }
+    const size_t opened_count = open_all(loader, &rules, &libraries, opened);
     for (size_t index = 0; index < opened_count; ++index) {
         const struct driver *driver = driver_of_library(opened[index], rules.sorts);
-        for (cl_uint each = 0; driver != NULL && each < driver->count && *count < PLATFORMS; ++each)
-            listed[place].platforms[(*count)++] = driver->platforms[each];
+        if (driver != NULL && !list_platforms(listed, driver))
+            break;
     }
+    free(opened);
     listing_read_others(&rules, &others);
     for (size_t index = 0; index < others.count; ++index) {
         void *library = loader_open(loader, others.items[index], OPENED_ALREADY);
         if (library != NULL && library != loader_own_handle())
             driver_of_library(library, rules.sorts);
     }
-    listed[place].loader = key;
-    listed[place].count = *count;
-    ++listed_count;
-    return listed[place].platforms;
+    listed->loader = key;
+    listed->next = first_listed;
+    first_listed = listed;
+    *count = listed->count;
+    return listed->platforms;
 }
 
 static const struct driver *driver_of(cl_platform_id platform)
 {
-    for (unsigned index = 0; index < driver_count; ++index)
-        for (cl_uint each = 0; each < drivers[index].count; ++each)
-            if (drivers[index].platforms[each] == platform)
-                return &drivers[index];
+    for (const struct driver *driver = first_driver; driver != NULL; driver = driver->next)
+        for (cl_uint each = 0; each < driver->count; ++each)
+            if (driver->platforms[each] == platform)
+                return driver;
     return NULL;
 }
 
 cl_int CL_API_CALL drivers_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count_ret)
 {
     cl_uint count = 0;
-    for (unsigned index = 0; index < driver_count; ++index)
-        for (cl_uint each = 0; each < drivers[index].count; ++each, ++count)
+    for (const struct driver *driver = first_driver; driver != NULL; driver = driver->next)
+        for (cl_uint each = 0; each < driver->count; ++each, ++count)
             if (platforms != NULL && count < room)
-                platforms[count] = drivers[index].platforms[each];
+                platforms[count] = driver->platforms[each];
     if (count_ret != NULL)
         *count_ret = count;
     return CL_SUCCESS;
@@ -200,13 +243,13 @@ static cl_int info_of(cl_platform_id platform, cl_platform_info what, size_t siz
 /* A loader asks the first driver by whose mark the name ends. */
 void *CL_API_CALL drivers_function(const char *name)
 {
-    for (unsigned index = 0; index < driver_count; ++index)
-        for (cl_uint each = 0; each < drivers[index].count; ++each) {
-            cl_platform_id platform = drivers[index].platforms[each];
+    for (const struct driver *driver = first_driver; driver != NULL; driver = driver->next)
+        for (cl_uint each = 0; each < driver->count; ++each) {
+            cl_platform_id platform = driver->platforms[each];
             char mark[64] = "";
             if (info_of(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof mark - 1, mark, NULL) == CL_SUCCESS &&
                 text_ends_with(name, mark))
-                return drivers[index].function(name);
+                return driver->function(name);
         }
     return NULL;
 }

@@ -21,6 +21,7 @@ def correlate(
     functions: tuple[CodeFunction, ...] = (),
     *,
     begins_own: bool = True,
+    stages_by: str = "",
 ) -> SourceMap:
     """Find for each instruction the row that covers it.
 
@@ -34,7 +35,7 @@ def correlate(
     24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
 
     ``functions`` are the kernel's own code and the functions that stayed calls. Their rows may be lost: see ``_lost``.
-    ``begins_own`` is that of the source map.
+    ``begins_own`` and ``stages_by`` are those of the source map.
     """
     starts = list(offsets)
     row_of = _cut(_cover(starts, table), stops)
@@ -50,6 +51,7 @@ def correlate(
         prologue=prologue,
         functions=functions,
         begins_own=begins_own,
+        stages_by=stages_by,
     )
 
 

@@ -89,6 +89,7 @@ def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMa
         functions=source_map.functions,
         stated=source_map.stated,
         begins_own=source_map.begins_own,
+        stages_by=source_map.stages_by,
         laid=laid,
     )
 

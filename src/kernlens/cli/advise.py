@@ -27,6 +27,7 @@ class Asked:
 
     paths: tuple[str, ...] = option.paths()
     kernels: tuple[str, ...] = option.kernels()
+    program: str | None = option.program()
     devices: list[str] = option.devices("Compile sources for these devices; advise only on their programs.")
     toolchains: list[str] = option.toolchains(
         "Compile sources with these toolchains (default: the default one); advise only on their programs.", default=None
@@ -71,7 +72,7 @@ def command(asked: Asked) -> None:
         _check_sources(asked.paths)
     files = opened_files(
         asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots,
-        stages=asked.stages, is_cached=not asked.cache.no_cache, with_counts=True, tell=tell,
+        stages=asked.stages, is_cached=not asked.cache.no_cache, with_counts=True, program=asked.program, tell=tell,
     )  # fmt: skip
     check_any(files)
     selection = select(programs_in(files), asked.kernels, whole=whole_in(files))

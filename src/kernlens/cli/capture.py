@@ -196,6 +196,7 @@ def _give_answers(done: Capture, asked: Asked) -> None:
 
 
 def _document(done: Capture, asked: Asked) -> dict[str, Any]:
+    from kernlens.cli.answers.behaviour_document import fault_document
     from kernlens.report.start_words import start_document
 
     is_known = asked.observe and done.recording is not None
@@ -221,6 +222,7 @@ def _document(done: Capture, asked: Asked) -> dict[str, Any]:
         "findings": done.findings,
         "unmatched": list(done.unmatched),
         **({"start_here": start_document(_start_here(done))} if is_known else {}),
+        "faults": [{"kernel": kernel, **fault_document(fault)} for kernel, fault in done.faults],
         "reason": done.reason or None,
     }
 

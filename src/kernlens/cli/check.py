@@ -93,6 +93,7 @@ class Asked:
         "Pass failed builds of recordings, and sources that do not compile.", "--allow-failed-builds"
     )
     kernels: tuple[str, ...] = option.kernels()
+    program: str | None = option.program()
     devices: list[str] = option.devices("Compile sources for these devices; check only their programs.")
     toolchains: list[str] = option.toolchains(
         "Compile sources with these toolchains (default: the default one); check only their programs.", default=None
@@ -126,12 +127,13 @@ def command(asked: Asked) -> None:
     allowances = [_tolerance(words) for words in asked.tolerances]
     answers = check.opened_files(
         asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots, project=asked.budget,
-        with_counts=True, tell=tell,
+        with_counts=True, program=asked.program, tell=tell,
     )  # fmt: skip
     with Progress("decoding", quiet=asked.as_json, later=True) as progress:
         verdict = check.judged(
             check.programs_in(answers),
             [Rule("*", bounds)] if bounds else [],
+            program=asked.program,
             kernels=asked.kernels,
             budget_file=asked.budget or check.found_file(asked.paths),
             baseline=asked.baseline,

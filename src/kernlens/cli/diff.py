@@ -68,6 +68,7 @@ class Asked:
         default=(),
     )
     kernels: tuple[str, ...] = option.kernels()
+    program: str | None = option.program()
     pairs: tuple[tuple[str, str], ...] = option.several(
         "Compare only this kernel of A with this one of B, or two of one PATH. May be repeated.",
         "--pair",
@@ -117,6 +118,7 @@ def command(asked: Asked) -> None:
             toolchain=asked.toolchains,
             options=asked.options,
             kernels=asked.kernels,
+            program=asked.program,
             pairs=asked.pairs,
             sort=asked.sort,
             stages=asked.stages,

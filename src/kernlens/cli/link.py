@@ -105,7 +105,7 @@ def command(asked: Asked) -> None:
 def _opened(asked: Asked, options_for: dict[str, str]) -> list[Contents]:
     """Return what is in each path; a source with its own build options."""
     device = None if asked.device == REAL_DEVICE else asked.device
-    compiling = Compiling(device, asked.toolchain, asked.cache)
+    compiling = Compiling(device, asked.toolchain, asked.cache, None)
     return [
         contents
         for path in asked.paths

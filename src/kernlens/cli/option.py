@@ -178,6 +178,10 @@ def kernels(meaning: str = "Only this kernel") -> Any:
     )  # fmt: skip
 
 
+def program() -> Any:
+    return value("Only this program: a name, or a pattern.", "--program", metavar="PROGRAM")
+
+
 def sort(meaning: str, default: str | None = None) -> Any:
     """Declare ``--sort``, which takes any name of a figure."""
     return value(

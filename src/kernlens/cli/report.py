@@ -6,7 +6,7 @@ import os
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
-from kernlens.cli.output import Progress, print_json, print_pieces
+from kernlens.cli.output import Progress, print_json, print_lines, print_pieces
 from kernlens.cli.sources import Sources, tell
 from kernlens.dataclass import dataclass
 
@@ -69,6 +69,9 @@ def command(asked: Asked) -> None:
             on_progress=progress.show,
         )
         print_pieces(pieces, asked.output)
+    size = os.stat(asked.output).st_size
     if asked.as_json:
-        print_json({"schema": 1, "page": asked.output, "size": os.stat(asked.output).st_size})
+        print_json({"schema": 1, "page": asked.output, "size": size})
+    else:
+        print_lines([f"written: {asked.output} ({size:,} bytes)"])
     contents.check()

@@ -27,6 +27,7 @@ class Compiling:
     )
     toolchain: str = option.toolchain("Toolchain that compiles sources.")
     cache: option.Cached = option.together(option.Cached)
+    program: str | None = option.program()
 
     @property
     def chosen(self) -> str | None:
@@ -36,9 +37,9 @@ class Compiling:
         return None if self.device == ALL else self.device
 
     def opened(self, paths: Sequence[str], options: str, *, uses_options: bool = True, **how: Any) -> list[Contents]:
-        """Return what is in each path, and print the compiler's warnings. ``how`` are the others of ``open_paths``'s
-        arguments. Raises what that raises."""
-        from kernlens.verbs.any_path import CompiledSources, SourceBuild, open_paths
+        """Return what is in each path of the programs that are asked for, and print the compiler's warnings. ``how`` are the
+        others of ``open_paths``'s arguments. Raises what that and ``of_programs`` raise."""
+        from kernlens.verbs.any_path import CompiledSources, SourceBuild, of_programs, open_paths
 
         build = SourceBuild(self.device, self.toolchain, options, self.cache.opened)
         contents = open_paths(paths, build, tell=tell, uses_options=uses_options, **how)
@@ -47,7 +48,7 @@ class Compiling:
             from kernlens.verbs.build_messages import compiled_warnings
 
             print_message(*compiled_warnings(compiled))
-        return contents
+        return contents if self.program is None else of_programs(contents, self.program)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ class Sources:
 
     compiling: Compiling = option.together(Compiling)
     options: str = option.build_options()
-    program: str | None = option.value("Only this program: a name, or a pattern.", "--program", metavar="PROGRAM")
 
     @property
     def chosen(self) -> str | None:
@@ -64,10 +64,6 @@ class Sources:
         return self.compiling.chosen
 
     def opened(self, path: str, **how: Any) -> Contents:
-        """Return what is in a path, as ``Compiling.opened`` does, of the programs that are asked for."""
+        """Return what is in a path, as ``Compiling.opened`` does."""
         (contents,) = self.compiling.opened([path], self.options, raw_for=self.chosen, uses_options=False, **how)
-        if self.program is None:
-            return contents
-        from kernlens.verbs.any_path import of_programs
-
-        return of_programs(contents, self.program)
+        return contents

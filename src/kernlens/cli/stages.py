@@ -60,6 +60,7 @@ class Asked:
     toolchain: str = option.toolchain()
     stage: str | None = option.value("Print this stage.", "--stage", metavar="STAGE")
     kernel: str | None = option.value("Show only this kernel.", "--kernel", metavar="KERNEL")
+    program: str | None = option.program()
     form: str | None = option.value(
         "Form of the stage to print.  [default: text if there is one]", "--form", type=option.Choice(["text", "binary"])
     )
@@ -91,6 +92,7 @@ def command(asked: Asked) -> None:
         all_passes=asked.all_passes,
         unconfined=asked.unconfined,
         kernel=asked.kernel,
+        program=asked.program,
         tell=tell,
     )
     if asked.output is not None and not record(everything, Path(asked.output), sys.argv):

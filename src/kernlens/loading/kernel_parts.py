@@ -110,6 +110,7 @@ class Code(AnalysedCode):
             instructions.stops,
             kernel.functions,
             begins_own=self.begins_own(),
+            stages_by=self.stages_by(),
         )
         beside = self.beside()
         if beside is None:
@@ -121,6 +122,10 @@ class Code(AnalysedCode):
     def begins_own(self) -> bool:
         """Return whether the first instruction of a row of the line table certainly has the row's place (``SourceMap``)."""
         return True
+
+    def stages_by(self) -> str:
+        """Return the command that keeps the stages which tell the lines of instructions; "" if no stages do."""
+        return f"kernlens stages SRC --device {self._device.name if self._device else 'D'} -o FILE"
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
         """Return where symbols place functions in the code; None where there are no symbols."""

@@ -83,6 +83,9 @@ class ListedCode(DebugCode):
     def begins_own(self) -> bool:
         return self._kernel.begins_own
 
+    def stages_by(self) -> str:
+        return ""
+
     def stated_code(self) -> StatedCode | None:
         return StatedCode() if self._kernel.is_described else None
 

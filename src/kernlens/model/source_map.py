@@ -68,7 +68,7 @@ class SourceMap:
     work. ``functions`` are the kernel's own code and that of the functions that stayed calls, empty if there is none.
     ``stated`` holds what the stages of the compile say of each instruction, None where they do not; it is empty where
     they were not kept. ``begins_own``: the compiler is known to begin a row at no instruction but one that has the row's
-    place, so that the first instruction of a row is certainly of its line.
+    place, so that the first instruction of a row is certainly of its line. ``stages_by`` is the command that keeps such stages.
     """
 
     table: LineTable = field(repr=False)
@@ -78,6 +78,7 @@ class SourceMap:
     functions: tuple[CodeFunction, ...] = field(default=(), repr=False)
     stated: Sequence[StatedPlace | None] = field(default=(), repr=False)
     begins_own: bool = field(default=True, repr=False)
+    stages_by: str = field(default="", repr=False)
 
     def __repr__(self) -> str:
         files = {path for path, _ in self.lines}
@@ -155,8 +156,8 @@ class SourceMap:
         why = "the line table does not tell"
         if self.stated:
             why = "neither the line table nor the compile stages tell"
-        elif self.begins_own:
-            why += " (kernlens stages SRC --device D -o FILE keeps what does)"
+        elif self.stages_by:
+            why += f" ({self.stages_by} keeps what does)"
         return (
             f"{certain:,} of {count:,} instructions under source lines are certain, as the compiler gave them this line; the"
             f" others may be of no line: {why}"
@@ -183,7 +184,7 @@ class SourceMap:
         if told:
             remedy = f"the compile stages, which were kept, tell the line of {told:,} of them"
         elif LINE_LOST in origins:
-            remedy = "a recording with the compile stages tells more (kernlens stages SRC --device D -o FILE)"
+            remedy = f"a recording with the compile stages tells more ({self.stages_by})"
         else:
             remedy = "the compile stages, which were kept, tell no line of them either"
         return f"the compiler lost line rows, as it does in kernels with calls (instructions: {parts}); {remedy}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,20 @@ def all_of(parts: Iterable[Whole]) -> Whole:
     programs = [program for part in by_path.values() for program in part.programs]
     failed = [build for part in by_path.values() for build in part.failed]
     return Whole(programs, failed, next(iter(by_path.values())).path if len(by_path) == 1 else "PATH")
+
+
+def is_meant(name: str, pattern: str) -> bool:
+    """Return whether a program's name is this one, or matches it."""
+    return name == pattern or fnmatchcase(name, pattern)
+
+
+def programs_meant(pattern: str, names: Collection[str], path: str) -> set[str]:
+    """Return the names of programs that are this one, or match it. Raises NotFoundError if none of a path's is."""
+    meant = {name for name in names if is_meant(name, pattern)}
+    if not meant:
+        near = nearest(pattern, names) or sorted(names)[:4]
+        raise NotFoundError(f"there is no program {pattern!r} in {path}; it holds {', '.join(near) or 'none'}")
+    return meant
 
 
 def no_program_for(target: Device, programs: Sequence[Program], whole: Whole) -> NotFoundError:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, NotFoundError, nearest
+from kernlens.errors import KernlensError
 from kernlens.loading.open import Contents, open_builds, open_file
+from kernlens.verbs.absent import programs_meant
 from kernlens.verbs.programs import BuildsError, Opening, compiled, is_source, silent
 
 if TYPE_CHECKING:
@@ -74,18 +74,21 @@ def open_paths(
     return [opened[path] for path in paths]
 
 
-def of_programs(contents: Contents, pattern: str) -> Contents:
-    """Return what a path holds of the programs with this name, or whose names match. Raises NotFoundError if it has none."""
-    names = {program.name for program in contents.programs} | {build.name for build in contents.recorded}
-    meant = {name for name in names if name == pattern or fnmatchcase(name, pattern)}
-    if not meant:
-        near = nearest(pattern, names) or sorted(names)[:4]
-        raise NotFoundError(f"there is no program {pattern!r} in {contents.path}; it holds {', '.join(near) or 'none'}")
+def of_programs(opened: Sequence[Contents], pattern: str) -> list[Contents]:
+    """Return what each path holds of the programs with this name, or whose names match. Raises NotFoundError if no path has
+    one."""
+    names = {program.name for contents in opened for program in contents.programs}
+    names |= {build.name for contents in opened for build in contents.recorded}
+    meant = programs_meant(pattern, names, ", ".join(dict.fromkeys(contents.path for contents in opened)))
+    return [_of_names(contents, meant) for contents in opened]
+
+
+def _of_names(contents: Contents, names: Collection[str]) -> Contents:
     some = Contents(
         contents.path,
-        [each for each in contents.containers if each.name in meant] or contents.containers,
-        [each for each in contents.programs if each.name in meant],
-        [each for each in contents.recorded if each.name in meant],
+        [each for each in contents.containers if each.name in names] or contents.containers,
+        [each for each in contents.programs if each.name in names],
+        [each for each in contents.recorded if each.name in names],
     )
     some.damaged = contents.damaged
     return some

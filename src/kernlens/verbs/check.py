@@ -32,8 +32,8 @@ from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.toolchain.sources.includes import join_options
 from kernlens.toolchain.sources.project_file import project_file, read_project
 from kernlens.toolchain.sources.source_settings import settings_for, unused_tables
-from kernlens.verbs.absent import Whole, all_of, resolved, why_absent
-from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all, silent
+from kernlens.verbs.absent import Whole, all_of, is_meant, resolved, why_absent
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, of_program, open_all, silent
 from kernlens.verbs.sources.spread import spread
 
 PathName = str | os.PathLike[str]
@@ -133,11 +133,13 @@ def opened_files(
     project: str | None = None,
     is_cached: bool = True,
     with_counts: bool = False,
+    program: str | None = None,
     tell: Callable[[str], None] = silent,
 ) -> list[Opened]:
     """Return what is in these paths, for each of the devices and by each of the toolchains; with ``stages`` sources with the
     stages of their compiles, ``with_counts`` kernels too that were observed and have no machine code. ``project`` is the
-    ``kernlens.toml`` that counts for sources in place of the nearest, ``is_cached`` and ``tell`` are ``open_all``'s."""
+    ``kernlens.toml`` that counts for sources in place of the nearest, ``program`` is ``of_program``'s pattern, ``is_cached``
+    and ``tell`` are ``open_all``'s."""
     openings = [
         Opening(path, device, toolchain, options, settings_for(path, file=project))
         if is_source(path)
@@ -148,7 +150,7 @@ def opened_files(
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    return open_all(openings, source_roots, stages=stages, is_cached=is_cached, tell=tell)
+    return of_program(open_all(openings, source_roots, stages=stages, is_cached=is_cached, tell=tell), program)
 
 
 def programs_in(answers: Iterable[Opened]) -> list[Program]:
@@ -176,6 +178,7 @@ def judged(
     programs: Sequence[Program],
     own_rules: Sequence[Rule],
     *,
+    program: str | None = None,
     kernels: Sequence[str] = (),
     budget_file: str | None = None,
     baseline: str | None = None,
@@ -189,7 +192,8 @@ def judged(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
     """Do what ``check`` does; ``own_rules`` go before those of the file, ``failed`` are builds beside the programs, and
-    ``whole`` is all that the paths hold; None: these. ``on_progress`` gets the numbers of the decoded kernels and of all."""
+    ``whole`` is all that the paths hold; None: these. ``program`` is the pattern by which the programs were chosen: of the
+    baseline those count too, if it has any. ``on_progress`` gets the numbers of the decoded kernels and of all."""
     _refuse_unfit(fail_on, baseline, tolerances)
     file = BudgetFile((), ()) if budget_file is None else _read(budget_file)
     every = places_of(programs)
@@ -208,7 +212,7 @@ def judged(
     pairs: dict[tuple[int, str], KernelPair] = {}
     new, missing = list[Place](), list[Place]()
     if baseline is not None:
-        pairs, new, missing = _paired(programs, chosen, baseline, kernels, source_roots)
+        pairs, new, missing = _paired(programs, chosen, (baseline, program), kernels, source_roots)
         findings += _worse(list(pairs.values()), [*file.tolerances, *tolerances], allow_unknown)
     elif not findings:
         raise _nothing_to_check(rules, budget_file)
@@ -305,19 +309,23 @@ def _decode(
 def _paired(
     programs: Sequence[Program],
     chosen: Sequence[Place],
-    baseline: str,
+    of_baseline: tuple[str, str | None],
     kernels: Sequence[str],
     source_roots: Sequence[str],
 ) -> tuple[dict[tuple[int, str], KernelPair], list[Place], list[Place]]:
-    """Return the pairs of what is checked with the baseline, device by device, and what only one side has.
+    """Return the pairs of what is checked with the baseline, its programs of that name if there are some, device by device, and
+    what only one side has.
 
     Raises NotFoundError if the baseline has nothing for a device that is checked, or no kernel of it.
     """
+    baseline, pattern = of_baseline
     if is_source(baseline):
         raise KernlensError(f"{baseline} is a source, but a baseline must be compiled: kernlens compile -o FILE.klens")
     (before,) = [
         each.programs for each in compiled_whole(open_all([Opening(baseline, with_counts=True)], source_roots))
     ]
+    if pattern is not None:
+        before = [each for each in before if is_meant(each.name, pattern)] or before
     pairs: dict[tuple[int, str], KernelPair] = {}
     new: list[Place] = []
     missing: list[Place] = []

@@ -20,7 +20,7 @@ from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.difference import Difference
 from kernlens.verbs.kernel_pairs import kernel_pairs
-from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, open_all, silent
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, of_program, open_all, silent
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
 Progress = Callable[[int, int, str], None]
@@ -39,6 +39,7 @@ def diff(
     toolchain: str | Sequence[str] | None = None,
     options: str | Sequence[str] = "",
     kernels: Sequence[str] = (),
+    program: str | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     sort: str | None = None,
     stages: bool = False,
@@ -56,10 +57,11 @@ def diff(
     source.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
-    ``kernels`` are names or patterns of those to compare. ``pairs`` are names of an old and a new kernel, of one side too:
-    only these are compared then. ``sort`` is a name of the figure by which they are ordered. ``stages`` finds the first stage
-    of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too; for that recordings are compiled
-    again, by a compiler that can read nothing else of this machine unless it is ``unconfined``.
+    ``kernels`` are names or patterns of those to compare, ``program`` is one of programs on both sides. ``pairs`` are names of
+    an old and a new kernel, of one side too: only these are compared then. ``sort`` is a name of the figure by which they are
+    ordered. ``stages`` finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first
+    pass too; for that recordings are compiled again, by a compiler that can read nothing else of this machine unless it is
+    ``unconfined``.
 
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
@@ -68,18 +70,22 @@ def diff(
     named_sides = [side for side in (old, new) if side is not None]
     folders = [os.fspath(side) for side in named_sides if isinstance(side, str | os.PathLike)]
     if git is not None or any(map(_is_source_folder, folders)):
-        _refuse_for_trees(stages, pairs)
+        _refuse_for_trees(stages, pairs, program)
         if named_sides and (git is not None or len(folders) < len(named_sides)):
             raise KernlensError("revisions, and folders of sources, are compared with their like: name no other side")
         trees = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)
         return _between_trees(trees, kernels, order)
     if old is None:
         raise KernlensError("there is nothing to compare: name two sides, or revisions of a repository")
-    both = _SideChoices(named_sides, choices, pairs, stages, all_passes, source_roots, unconfined)
+    both = _SideChoices(named_sides, choices, program, pairs, stages, all_passes, source_roots, unconfined)
     return _between_sides(both, kernels, order)
 
 
-def _refuse_for_trees(stages: bool, pairs: Sequence[tuple[str, str]]) -> None:
+def _refuse_for_trees(stages: bool, pairs: Sequence[tuple[str, str]], program: str | None) -> None:
+    if program is not None:
+        raise KernlensError(
+            "programs cannot be chosen in folders of sources and revisions; name the sources, one on each side or with --git"
+        )
     if stages:
         raise KernlensError(
             "stages are not compared of folders of sources and revisions; name one source or recording on each side"
@@ -97,6 +103,7 @@ class _SideChoices:
 
     sides: Sequence[Side]
     choices: Sequence[Sequence[str]]
+    program: str | None
     pairs: Sequence[tuple[str, str]]
     stages: bool
     all_passes: bool
@@ -110,7 +117,8 @@ def _between_sides(how: _SideChoices, kernels: Sequence[str], order: Figure | No
     both = [(opening, _programs(side)) for (opening, _), side in zip(sides, (how.sides[0], how.sides[-1]), strict=True)]
     paths = [opening for opening, programs in both if programs is None]
     files = compiled_whole(open_all(paths, how.source_roots, stages=how.stages, all_passes=how.all_passes))
-    old, new = (files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both)
+    opened = [files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both]
+    old, new = (of_program([side], how.program)[0] for side in opened)
     difference = between(
         old.programs,
         new.programs,

@@ -10,7 +10,15 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnknownKernelError
 from kernlens.model.containers import CONTAINERS, Holds
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
-from kernlens.verbs.absent import Whole, entry_points, no_program_by, no_program_for, resolved, whole_of
+from kernlens.verbs.absent import (
+    Whole,
+    entry_points,
+    no_program_by,
+    no_program_for,
+    programs_meant,
+    resolved,
+    whole_of,
+)
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
     from kernlens.loading import Contents, Folder
@@ -123,6 +131,33 @@ def open_all(
         failed = FailedBuilds(tuple(build for build in of_one if not build.ok), len(of_one))
         files[opening] = Opened(opening.path, programs, failed, Whole(programs, failed.builds))
     return [files[opening] for opening in openings]
+
+
+def of_program(answers: Sequence[Opened], pattern: str | None) -> list[Opened]:
+    """Return what was opened of the programs with this name, or whose names match; None: of all. Raises NotFoundError if no
+    path has one."""
+    if pattern is None:
+        return list(answers)
+    names = {program.name for each in answers for program in each.whole.programs}
+    names |= {build.name for each in answers for build in each.failed.builds}
+    meant = programs_meant(pattern, names, ", ".join(dict.fromkeys(each.path for each in answers)))
+    return [_of_names(each, meant) for each in answers]
+
+
+def _of_names(opened: Opened, names: Collection[str]) -> Opened:
+    failed = tuple(build for build in opened.failed.builds if build.name in names)
+    programs = [program for program in opened.programs if program.name in names]
+    whole = Whole(
+        [program for program in opened.whole.programs if program.name in names],
+        [build for build in opened.whole.failed if build.name in names],
+        opened.whole.path,
+    )
+    return replace(
+        opened,
+        programs=programs,
+        failed=FailedBuilds(failed, len(programs) + len(failed), opened.failed.path),
+        whole=whole,
+    )
 
 
 def check_any(answers: Sequence[Opened]) -> None:

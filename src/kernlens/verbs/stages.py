@@ -26,6 +26,7 @@ from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.sources.includes import join_options, with_lines
 from kernlens.toolchain.sources.source_settings import settings_for
 from kernlens.toolchain.toolchains import DEFAULT
+from kernlens.verbs.absent import programs_meant
 from kernlens.verbs.targets import target_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def stages(
     if isinstance(source, Program):
         if device or words or toolchain:
             raise KernlensError("device, options and toolchain are those of a source; a Program has its own")
-        pipeline = _of_program(source, all_passes=all_passes, unconfined=unconfined)
+        pipeline = _of_opened(source, all_passes=all_passes, unconfined=unconfined)
     elif device is None:
         raise NoDeviceError(
             f"which device is {os.fspath(source)} to be compiled for? name it: kernlens.stages(source, 'dg2')"
@@ -84,7 +85,7 @@ def stages(
     return pipeline
 
 
-def _of_program(program: Program, *, all_passes: bool, unconfined: bool) -> Pipeline:
+def _of_opened(program: Program, *, all_passes: bool, unconfined: bool) -> Pipeline:
     from kernlens.pipeline.second_build_of_recording import second_build_of_recording
 
     snapshots = program.build.snapshots
@@ -102,13 +103,15 @@ def stages_in(
     all_passes: bool = False,
     unconfined: bool = False,
     kernel: str | None = None,
+    program: str | None = None,
     tell: Callable[[str], None],
 ) -> list[Pipeline]:
     """Return the stages of each program of a recording, or of a source that is compiled for ``device``, which may be ``all``;
     None: the one that ``target_of`` chooses.
 
     A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given,
-    and only those of the programs that hold the ``kernel``, if some do;
+    and only those of the programs that hold the ``kernel``, if some do; ``program`` is the name or a pattern of those that are
+    wanted;
     ``tell`` gets a sentence on each such compile, and on each program that none can be done for. A source is compiled by the
     default toolchain, for line tables, where nothing else is given. A source that does not compile gives a build that is
     not ``ok``.
@@ -121,7 +124,7 @@ def stages_in(
     # If there is none, the compile will say so, and which source it looked for.
     kind = kind_of(path, "source file")[0] if device is None or os.path.lexists(path) else None
     if kind == "recording":
-        recorded = recorded_pipelines(path, None if device == ALL else device)
+        recorded = _of_program(recorded_pipelines(path, None if device == ALL else device), program, path)
         having = [pipeline for pipeline in recorded if pipeline.snapshots]
         if having and len(having) < len(recorded):
             tell(
@@ -136,11 +139,10 @@ def stages_in(
         return having or _those_that_can(again, _holding(path, recorded, kernel), tell)
     if kind == "poclbin":
         programs = open_file(path).programs
-        return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
-    if kind is not None and (kind != "spirv" or device is None):
-        beside = _beside(path, kind)
-        if beside:
-            return beside
+        pipelines = [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
+        return _of_program(pipelines, program, path)
+    if kind is not None and (kind != "spirv" or device is None) and (beside := _beside(path, kind)):
+        return _of_program(beside, program, path)
     device = target_of(path, device, tell)
     name = toolchain or DEFAULT
     devices = [device]
@@ -149,7 +151,16 @@ def stages_in(
 
         devices = [own for own, _ in targets_of([device], [name])[0]]
     words = settings_for(path).options(with_lines("") if options is None else options)
-    return [compile_stages(path, own, options=words, toolchain=name, all_passes=all_passes) for own in devices]
+    pipelines = [compile_stages(path, own, options=words, toolchain=name, all_passes=all_passes) for own in devices]
+    return _of_program(pipelines, program, path)
+
+
+def _of_program(pipelines: list[Pipeline], pattern: str | None, path: str) -> list[Pipeline]:
+    """Return the stages of the programs with this name, or whose names match; None: all."""
+    if pattern is None:
+        return pipelines
+    meant = programs_meant(pattern, {each.build.name for each in pipelines}, path)
+    return [each for each in pipelines if each.build.name in meant]
 
 
 def _again(

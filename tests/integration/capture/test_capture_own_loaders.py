@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import json
 import os
+import shutil
 import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.capture.capture_fixtures import HERE, MAIN
+from tests.integration.layers.opencl_layer_fixtures import ICD_FOLDER
 
 FLAGS = ("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror")
 BUILDS, LAUNCHES = 3, 4
@@ -28,6 +32,7 @@ DRIVERS = {
     "managed and not": ("-DRELEASE=30", "-DMANAGED=2"),
 }
 LOADERS = {"old": (), "managing": ("-DMANAGED",)}
+LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 
 
 @dataclass(frozen=True)
@@ -154,3 +159,41 @@ def test_a_program_that_chooses_its_drivers_itself(place: Place, tmp_path: Path)
     assert (status, counted["build"]) == (7, BUILDS)
     assert "worked 0" in out
     assert json.loads((tmp_path / "x.json").read_text())["builds"] == 0
+
+
+def test_a_driver_of_many_platforms(place: Place, tmp_path: Path) -> None:
+    vendors = place.vendors("platforms-70", place.driver("OpenCL 1.2", "-DPLATFORMS=70"))
+    words = [str(place.folder / "managing"), "1", "1"]
+    _, counted = both(place, tmp_path, *words, OCL_ICD_VENDORS=vendors)
+    assert counted == {"build": 70, "launch": 70}
+
+
+def test_many_drivers(place: Place, tmp_path: Path) -> None:
+    driver = place.driver("OpenCL 1.2", "-DMANY")
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    for number in range(70):
+        copied = shutil.copy(driver, tmp_path / f"driver{number}.so")
+        (vendors / f"{number}.icd").write_text(f"{copied}\n")
+    words = [str(place.folder / "managing"), "1", "1"]
+    _, counted = both(place, tmp_path, *words, OCL_ICD_VENDORS=str(vendors))
+    assert counted == {"build": 70, "launch": 70}
+
+
+#: Asks each of the loaders that it is given for the number of platforms.
+ASKS = """
+import ctypes, sys
+for path in sys.argv[1:]:
+    count = ctypes.c_uint()
+    print(ctypes.CDLL(path).clGetPlatformIDs(0, None, ctypes.byref(count)), count.value)
+"""
+
+
+def test_many_loaders_in_a_process(place: Place, tmp_path: Path) -> None:
+    library = ctypes.util.find_library("OpenCL")
+    assert library is not None
+    loaded = next(Path(folder) / library for folder in LIBRARIES if (Path(folder) / library).exists())
+    copies = [shutil.copy(loaded, tmp_path / f"libOpenCL{number}.so") for number in range(20)]
+    words = [sys.executable, "-c", ASKS, *map(str, copies)]
+    out, _ = both(place, tmp_path, *words, OCL_ICD_VENDORS=str(ICD_FOLDER / "pocl.icd"))
+    assert out.splitlines() == ["0 1"] * 20

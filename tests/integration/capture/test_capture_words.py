@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -153,7 +154,8 @@ def test_an_application_that_builds_nothing(dg2: Platform, folder: Path, tmp_pat
     (tmp_path / "none").mkdir()
     for words, more in ((("clinfo", "-l"), {"OCL_ICD_VENDORS": str(tmp_path / "none")}), (("true",), {})):
         done = captured(dg2, folder, tmp_path, *words, options=(), **more)
-        assert "nothing was built that kernlens can see: either no process of it asked for OpenCL" in done.err
+        # Who looks at the process may see its loader, or come too late.
+        assert re.search(r"nothing was built that kernlens can see: .*it found no driver \(kernlens doctor\)", done.err)
     assert os.listdir(tmp_path / "none") == []
 
 

@@ -202,6 +202,11 @@ def test_faults_are_recorded_and_told(app: str, tmp_path: Path) -> None:
     (fault,) = launch.faults
     assert (fault.kind, fault.argument, fault.count, fault.places[0].line) == ("bounds", "out", 4090, 3)
     assert re.search("kernlens: k: .*:3: writes 4 bytes out of bounds, .*out", done.err)
+    (listed,) = json.loads(done.out.splitlines()[-1])["faults"]
+    assert {key: listed[key] for key in ("kernel", "kind", "argument", "count")} == {
+        "kernel": "k", "kind": "bounds", "argument": "out", "count": 4090
+    }  # fmt: skip
+    assert listed["places"][0]["line"] == 3
 
 
 def test_a_budget_of_time_ends_the_counting(app: str, tmp_path: Path) -> None:

@@ -205,3 +205,10 @@ def test_a_table_that_only_ends_is_none() -> None:
     listed = ListedKernel("sum", code, _not_decoded, find_lines=lambda: only_end, is_described=True)
     kernel = listed_program("p", "raw", [listed], GFX, code, Context()).kernels["sum"]
     assert (kernel.line_table, kernel.line_table_reason, kernel.code_change) == (None, EMPTY_TABLE, None)
+
+
+def test_no_stages_are_named_that_would_not_tell(kernlens: Kernlens, path: Path) -> None:
+    """`stages` keeps what tells the lines of Intel's code, and of no other."""
+    done = kernlens("annotate", path)
+    assert "may be of no line: the line table does not tell" in " ".join(done.out.split())
+    assert "kernlens stages" not in done.out

@@ -113,7 +113,8 @@ def test_another_language_reads_the_blocks() -> None:
 def test_the_verb_writes_one_file(kernlens: Kernlens, file: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.html"
     done = kernlens("report", file, "-o", output, "--kernel", "scale")
-    assert (done.status, done.out, done.err) == (0, "", "")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == f"written: {output} ({output.stat().st_size:,} bytes)\n"
     read = Page(output.read_text("utf-8"))
     assert read.index["title"] == "scale.bin"
     assert read.index["programs"][0]["kernels"]["name"] == ["scale"]

@@ -140,7 +140,7 @@ def test_lines_as_they_come() -> None:
 
 def test_file_size_limit(tmp_path: Path) -> None:
     program = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('big', 'wb').write(bytes(100_000))"
-    assert run([PYTHON, "-c", program], timeout=20, cwd=tmp_path, file_size_limit=5000).signal == "SIGXFSZ"
+    assert run([PYTHON, "-c", program], timeout=2 * PATIENCE, cwd=tmp_path, file_size_limit=5000).signal == "SIGXFSZ"
     assert (tmp_path / "big").stat().st_size == 5000
 
 

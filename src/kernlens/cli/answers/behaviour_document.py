@@ -72,7 +72,7 @@ def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) 
             for loop in observed.loops
         ],
         "barriers": [{**where_document(place), "work_groups": count} for place, count in observed.barriers],
-        "faults": [_fault(fault) for fault in observed.faults],
+        "faults": [fault_document(fault) for fault in observed.faults],
         "notes": list(observed.notes),
         "launches": observed.launches,
         "reason": observed.reason or None,
@@ -133,7 +133,7 @@ def _request(request: ObservedRequest) -> dict[str, Any]:
     }
 
 
-def _fault(fault: Fault) -> dict[str, Any]:
+def fault_document(fault: Fault) -> dict[str, Any]:
     return {
         "kind": fault.kind,
         "sentence": fault.sentence,

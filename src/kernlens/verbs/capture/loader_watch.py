@@ -76,8 +76,9 @@ class LoaderWatch:
             return f"nothing was recorded: {not_led}"
         if loader := next(filter(is_named_loader, sorted(self.code)), ""):
             return (
-                f"nothing was built: the application loaded {loader}, an OpenCL loader, but called none of its functions, or"
-                " the process has other variables than its parent (env -i, sudo)"
+                f"nothing was built that kernlens can see: the application loaded {loader}, an OpenCL loader; either it called"
+                " none of its functions, or it found no driver (kernlens doctor), or the process has other environment"
+                " variables than its parent (env -i, sudo)"
             )
         if self.other_interfaces:
             return (

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PLATFORMS = 32 };
+enum { PLATFORMS = 128 };
 /* What an object begins with. */
 struct object {
     cl_icd_dispatch *table;
