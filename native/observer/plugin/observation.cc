@@ -79,8 +79,8 @@ void write(const Observation &observation, const std::map<std::string, Message> 
           static_cast<unsigned long>(observation.instructions), static_cast<unsigned long>(observation.copied),
           observation.is_out_of_time);
   put_text(launch.kernel.c_str(), file);
-  put_groups(observation, file);
   if (!launch.build.empty()) fprintf(file, "build\t%s\n", launch.build.c_str());
+  put_groups(observation, file);
   for (const auto &[address, name] : launch.arguments) {
     fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
     put_text(name.c_str(), file);
