@@ -25,15 +25,24 @@ constexpr double BETWEEN_WORDS = 0.2;  // seconds
 constexpr double BEFORE_DECISION = 0.02;  // of the time
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
 
+// The number at a place in a text, which is then behind the letter that follows. scanf has a name in newer C libraries that the
+// interpreter's does not know.
+uint64_t number_at(const std::string &text, size_t &at) {
+  uint64_t number = 0;
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; at++) number = 10 * number + static_cast<uint64_t>(text[at] - '0');
+  at++;
+  return number;
+}
+
 // What messages have in common that say the same of the same places: the first words, and the lines with places; of two
 // work-items also whether they are of one sub-group.
 std::string key_of(const std::string &text, const Sizes &local, unsigned width) {
   std::string key = text.substr(0, std::min(text.find(" address "), text.find('\n')));
   std::vector<uint64_t> sub_groups;
   for (size_t at = text.find(" Local("); at != std::string::npos; at = text.find(" Local(", at + 1)) {
-    unsigned long x = 0, y = 0, z = 0;
-    if (sscanf(text.c_str() + at, " Local(%lu,%lu,%lu)", &x, &y, &z) == 3)
-      sub_groups.push_back((x + local.x * (y + local.y * z)) / width);
+    size_t digit = at + strlen(" Local(");
+    uint64_t x = number_at(text, digit), y = number_at(text, digit), z = number_at(text, digit);
+    sub_groups.push_back((x + local.x * (y + local.y * z)) / width);
   }
   if (sub_groups.size() == 2) key += sub_groups[0] == sub_groups[1] ? "one" : "two";
   for (size_t at = text.find("At line "); at != std::string::npos; at = text.find("At line ", at + 1))

@@ -75,7 +75,9 @@ unsigned asked_width(uint64_t number, const std::string &build, const std::strin
                  send(connection, question.data(), question.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(question.size());
   if (is_sent && recv(connection, answer, sizeof answer - 1, 0) < 0) answer[0] = 0;
   close(connection);
-  unsigned width = static_cast<unsigned>(atoi(answer));
+  unsigned width = 0;
+  for (const char *each = answer; *each >= '0' && *each <= '9' && width <= WIDEST; each++)
+    width = 10 * width + static_cast<unsigned>(*each - '0');
   return width <= WIDEST ? width : 0;
 }
 

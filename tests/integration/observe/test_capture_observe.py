@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,21 @@ def test_results_and_launches_are_those_of_another_device(app: str, cpu: Platfor
         assert "others" not in observed.out  # what kernlens adds to a build's options
         assert _ANSWERS.findall(observed.out) == _ANSWERS.findall(in_full.out)
         assert len(_ANSWERS.findall(observed.out)) == (3 if word == "launches" else 5)
+
+
+def test_a_stencil_and_a_search_are_those_of_another_device(cpu: Platform, tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    program = str(SOURCE.with_name("heat_and_paths.py"))
+    observed = captured(tmp_path, sys.executable, program, options=("--observe", "--device", "h100"))
+    launches, (build,) = observed.launches(), builds(observed)
+    plain = captured(tmp_path, sys.executable, program, options=(), on=cpu)
+    assert launches == plain.launches() == {"hotspot": 4, "pathfinder": 7}
+    results = [re.findall("^result .*", done.out, re.MULTILINE) for done in (observed, plain)]
+    assert (observed.status, len(results[0]), results[0]) == (0, 2, results[1])
+    counted = [each for launches in behaviours(build).values() for each in launches]
+    assert [(each.is_counted, each.groups_done == each.groups, each.faults) for each in counted] == [
+        (True, True, ())
+    ] * 2
 
 
 def test_every_kernel_has_counts(app: str, cpu: Platform, tmp_path: Path) -> None:

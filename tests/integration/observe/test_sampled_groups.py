@@ -61,9 +61,9 @@ def test_a_sample_has_its_share_of_each_part_and_counts_as_the_whole(tmp_path: P
     assert corners >= 1
     assert abs(edges - 32 * 56 / 256) <= 1
     assert corners + edges + inside == 32
-    for one, other in zip(whole.lines, sample.lines, strict=True):
-        assert abs(8 * other.units - one.units) <= 0.1 * one.units
-        assert abs(8 * other.runs - one.runs) <= 0.1 * one.runs
+    for line, part in zip(whole.lines, sample.lines, strict=True):
+        assert abs(8 * part.units - line.units) <= 0.1 * line.units
+        assert abs(8 * part.runs - line.runs) <= 0.1 * line.runs
     told = f"{corners} of 4 at corners, {edges} of 56 at other edges, {inside} of 196 inside."
     assert sample.notes[0] == f"They are a sample of the launch: {told}"
     assert sample.ran.instructions[0] < sample.ran.instructions[1] < sample.ran.instructions[2]

@@ -79,10 +79,8 @@ def observe(
     if recording is not None:
         compiled.check(name)
     settings = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
-    chosen = _group_words(groups)
-    launched = _Launch(
-        interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path), chosen
-    )
+    launch = interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path)
+    launched = _Launch(*launch, _group_words(groups))
     try:
         observed = launched.run(on_progress)
     except ToolError as error:
@@ -92,8 +90,7 @@ def observe(
             compiled.save(recording, replace(refused, faults=faults))
         raise
     observed = replace(observed, machine=machine, source=str(path), device=device)
-    observed = replace(observed, notes=(*observed.notes, *group_sentences(observed)))
-    observed = without_lockstep(observed)
+    observed = without_lockstep(replace(observed, notes=(*observed.notes, *group_sentences(observed))))
     if recording is not None:
         compiled.save(recording, observed)
     return observed
