@@ -34,6 +34,7 @@ from kernlens.model.lane_code import (
     LaneCode,
     Step,
 )
+from kernlens.model.reach import reached
 
 Value = Form | None | tuple["Form | None", ...]
 
@@ -63,6 +64,8 @@ class _Reading:
         self._code, self._lanes = code, lanes
         self._flow = Flow([block.successors for block in code.blocks])
         self._values: dict[int, Value] = {}
+        #: The steps of each block whose values addresses and branches are made of.
+        self._steps = _needed(code)
         #: The block in which a symbol got its value.
         self._homes: dict[Symbol, int] = {}
         #: The two sides of comparisons.
@@ -102,9 +105,9 @@ class _Reading:
 
     def _run(self, number: int) -> None:
         block = self._code.blocks[number]
-        for step in block.steps:
+        for step in self._steps[number]:
             value = self._phi(step, number) if step.name == PHI else self._value(step, number)
-            if step.result >= 0 and (step.result not in self._values or self._values[step.result] != value):
+            if step.result not in self._values or self._values[step.result] != value:
                 self._values[step.result] = value
                 self._changed = True
         if len(set(block.successors)) > 1 and not self._is_uniform(self._seen(block.condition, number)):
@@ -271,6 +274,15 @@ class _Reading:
             return None
         self._apart.add(name)
         return self._with_symbol(own[0], name, block)
+
+
+def _needed(code: LaneCode) -> list[list[Step]]:
+    """Return the steps of each block that yield what an address or a condition is made of."""
+    yielding = {step.result: step for block in code.blocks for step in block.steps}
+    used = {step.operands[0] for block in code.blocks for step in block.steps if step.name in _ACCESSES}
+    used |= {block.condition for block in code.blocks}
+    needed = reached(used, lambda value: yielding[value].operands if value in yielding else ())
+    return [[step for step in block.steps if step.result >= 0 and step.result in needed] for block in code.blocks]
 
 
 def _sides(operands: Sequence[Value], is_uniform: Callable[[Value], bool]) -> list[Value]:
