@@ -27,9 +27,9 @@ def load(index: int, result: int = 90) -> list[Step]:
 def patterns(blocks: Sequence[tuple[Sequence[Step], Sequence[int], int]], group: Group | None = None) -> list[str]:
     """The patterns of the accesses of blocks, each of its steps, its successors and its condition."""
     first, *others = blocks
-    made = [LaneBlock([*STARTS, *first[0]], [*first[1]], first[2])]
-    made += [LaneBlock([*steps], [*successors], condition) for steps, successors, condition in others]
-    lanes = LaneCode(made, NUMBERS, {}, {IN: "in", N: "n"}, {})
+    every = [LaneBlock([*STARTS, *first[0]], [*first[1]], first[2])]
+    every += [LaneBlock([*steps], [*successors], condition) for steps, successors, condition in others]
+    lanes = LaneCode(every, NUMBERS, {}, {IN: "in", N: "n"}, {})
     return [each.pattern for each in static_accesses(lanes, group or Group())]
 
 
@@ -61,7 +61,7 @@ def patterns(blocks: Sequence[tuple[Sequence[Step], Sequence[int], int]], group:
         ),
     ],
 )
-def test_arithmetic(steps: list[Step], pattern: str) -> None:
+def test_arithmetic_keeps_a_stride(steps: list[Step], pattern: str) -> None:
     assert patterns([([*steps, *load(20)], (), -1)]) == [pattern]
 
 
