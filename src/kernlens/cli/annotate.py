@@ -246,9 +246,10 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
             observed = observed_code(kernel)
             besides += [BehaviourNotes(observed)] if observed else []
-        from kernlens.cli.answers.access_words import AccessNotes
+        if program.spirv:
+            from kernlens.cli.answers.access_words import AccessNotes
 
-        besides.append(AccessNotes(program, kernel, observed.lines if observed else ()))
+            besides.append(AccessNotes(program, kernel, observed.lines if observed else ()))
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 
