@@ -24,6 +24,7 @@ from kernlens.analysis.lanes.addresses import addresses
 from kernlens.analysis.lanes.patterns import Group, is_bounded
 from kernlens.analysis.lanes.polynomials import Symbol
 from kernlens.dataclass import dataclass
+from kernlens.errors import ToolError
 from kernlens.model.behaviour import CONSTANT, GLOBAL, LOCAL, ObservedAccess
 from kernlens.model.lane_code import LaneCode
 from kernlens.model.program import Program
@@ -210,7 +211,11 @@ def main() -> int:
         answers: list[Compared] = []
         for launch in launches:
             if options.only in (None, launch.kernel):
-                rows = list(compared(launch, width))
+                try:
+                    rows = list(compared(launch, width))
+                except ToolError as error:
+                    print(f"{launch.source.name} {launch.kernel}: not run: {error}")
+                    continue
                 answers += rows
                 undecided = [each.what for each in rows if each.verdict not in VERDICTS[1:]]
                 print(f"{launch.source.name} {launch.kernel}: {summary(rows)}; undecided: {undecided}")

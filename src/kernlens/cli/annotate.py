@@ -233,21 +233,15 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
     if format_name == "json":
         return instructions_json(only, is_placed=True, has_waits=has_waits)
+    from kernlens.cli.answers.listing_notes import notes_of
     from kernlens.report.listing import annotated
 
     def lines(program: Program, kernel: Kernel) -> list[str]:
-        besides: list[Beside] = []
         if kernel.behaviours and not kernel.code_size:
             from kernlens.cli.answers.behaviour_notes import BY_LINE, observed_table
 
             return observed_table(program, kernel, sys.maxsize, BY_LINE, _width())
-        from kernlens.analysis.observed_code import observed_code
-        from kernlens.cli.answers.access_words import AccessNotes
-        from kernlens.cli.answers.behaviour_notes import BehaviourNotes
-
-        if (observed := observed_code(kernel)) is not None:
-            besides.append(BehaviourNotes(program, kernel, observed))
-        besides.append(AccessNotes(program, kernel, observed.lines if observed else ()))
+        besides = list(notes_of(program, kernel))
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.loading.context import Context
-from kernlens.model.lane_code import LaneCode
+
+if TYPE_CHECKING:
+    from kernlens.model.lane_code import LaneCode
 
 
 def lane_codes(context: Context) -> Callable[[str], LaneCode | None]:

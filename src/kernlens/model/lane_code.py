@@ -16,7 +16,8 @@ MULTIPLY_ADD, CONVERT = "multiply-add", "convert"
 COMPARE, BOUND = "compare", "bound"
 #: A choice by the first operand; the values that come from the blocks ``literals``.
 SELECT, PHI = "select", "phi"
-#: Vectors: of components; the component or the components ``literals`` of one or two; with another component.
+#: Vectors: of components; a component; those of two vectors; with another component. ``literals`` are the components' numbers,
+#: of one component also how many the vector has.
 CONSTRUCT, EXTRACT, SHUFFLE, INSERT = "construct", "extract", "shuffle", "insert"
 #: The first operand and for each other one its multiple, in bytes, of ``literals``, whose first is added.
 ADDRESS = "address"

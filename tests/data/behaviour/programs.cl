@@ -109,12 +109,12 @@ kernel void bodies(global const body *in, global float4 *out, int n, float step)
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int k = 0; k < 64; k++) {
             float4 d = tile[k] - me;
-            force += d * tile[k].w;
+            force += d * d.w;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     out[i] = me + step * force +
-             in[i].mass;
+             in[n - 1 - i].mass;
 }
 
 kernel void sparse(global const int *rows, global const int *columns, global const float *values,
@@ -264,18 +264,16 @@ kernel void halves(global const half *in, global float *out)
 
 kernel void switched(global const float *in, global float *out, int mode, int n)
 {
-    int i = get_global_id(0), at;
-    switch (mode) {
-    case 0: at = i; break;
-    case 1: at = i + n; break;
-    default: at = i + 2 * n;
-    }
+    int i = get_global_id(0), at = i;
+    if (mode == 1)
+        at = i + n;
+    else if (mode > 1)
+        at = i + 2 * n;
     out[i] = in[at];
-    switch (i & 3) {
-    case 0: at = i; break;
-    case 1: at = 0; break;
-    default: at = i + 2 * n;
-    }
+    if ((i & 3) == 1)
+        at = 0;
+    else if ((i & 3) > 1)
+        at = i + 2 * n;
     out[i + n] = in[at];
 }
 

@@ -149,12 +149,10 @@ def test_the_documents_of_programs(folder: Path) -> None:
     (folder / "rows.cl").write_text(ROWS)
     done = kernlens("compile", "rows.cl", "--device", "dg2", "-o", "rows.klens", cwd=folder)
     assert done.returncode == 0, done.stderr
-    trips = "--trips", "8=10", "--trips", "depth=4"
-    listed, costliest = shapes("annotate --trips")
-    inlined = answer("annotate", "own.klens", *trips[2:], cwd=folder)
-    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder), inlined)
-    others = [answer("annotate", f"{name}.klens", "--top=3", *trips[2:], cwd=folder) for name in ("sine", "own")]
-    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), *others)
+    trips, forms = ("--trips", "8=10", "--trips", "depth=4"), ((), ("--top=3",))
+    for shape, top in zip(shapes("annotate --trips"), forms, strict=True):
+        others = [answer("annotate", f"{name}.klens", *top, *trips[2:], cwd=folder) for name in ("sine", "own")]
+        compare(shape, answer("annotate", "rows.klens", *top, *trips, cwd=folder), *others)
     (shape,) = shapes("annotate --offset")
     (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
     offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
@@ -166,9 +164,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     of_stages = answer("annotate", "spill.klens", "--variable", "add", cwd=folder)
     compare(shape, answer("annotate", "g.klens", "--variable", "*", cwd=folder), of_stages)
-    listed, costliest = shapes("annotate --waits")
-    compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
-    compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
+    for shape, top in zip(shapes("annotate --waits"), forms, strict=True):
+        compare(shape, *(answer("annotate", f"{name}.klens", *top, "--waits", cwd=folder) for name in names))
 
 
 def test_keys_of_annotate_with_samples_are_documented(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".loading.identify",
         ".loading.kept_debug",
         ".loading.kernel_parts",
+        ".loading.lane_codes",
         ".loading.open",
         ".loading.program_kernels",
         ".loading.unpack",

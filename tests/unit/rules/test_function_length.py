@@ -15,7 +15,6 @@ LONGEST = 60
 LONG_IN_TESTS = {
     "tests/browser/made.py:small_document": 76,
     "tests/browser/measure.py:large": 69,
-    "tests/integration/docs/test_json_keys.py:test_the_documents_of_programs": 62,
 }
 
 

@@ -34,6 +34,7 @@ from kernlens.model.lane_code import (
     LaneCode,
     Step,
 )
+from kernlens.model.reach import reached
 
 Value = Form | None | tuple["Form | None", ...]
 
@@ -42,8 +43,6 @@ _ACCESSES = (LOAD, STORE, ATOMIC)
 _SHARED = ("global", "constant", "local")
 #: Rounds over the code until it settles. More are not made: then no address is known.
 _MOST_ROUNDS = 40
-#: Steps that a kernel may have.
-_MOST_STEPS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,6 @@ class AddressForm:
 def addresses(code: LaneCode, lanes: frozenset[Symbol]) -> list[AddressForm]:
     """Return the addresses of all accesses of a kernel. ``lanes`` are the ids in which the work-items of a sub-group differ.
     Raises TooManyError for code that is too entangled or too large."""
-    if sum(len(block.steps) for block in code.blocks) > _MOST_STEPS:
-        raise TooManyError(f"the kernel has more than {_MOST_STEPS:,} steps", format="spirv")
     return _Reading(code, lanes).addresses()
 
 
@@ -67,6 +64,8 @@ class _Reading:
         self._code, self._lanes = code, lanes
         self._flow = Flow([block.successors for block in code.blocks])
         self._values: dict[int, Value] = {}
+        #: The steps of each block whose values addresses and branches are made of.
+        self._steps = _needed(code)
         #: The block in which a symbol got its value.
         self._homes: dict[Symbol, int] = {}
         #: The two sides of comparisons.
@@ -106,9 +105,9 @@ class _Reading:
 
     def _run(self, number: int) -> None:
         block = self._code.blocks[number]
-        for step in block.steps:
+        for step in self._steps[number]:
             value = self._phi(step, number) if step.name == PHI else self._value(step, number)
-            if step.result >= 0 and (step.result not in self._values or self._values[step.result] != value):
+            if step.result not in self._values or self._values[step.result] != value:
                 self._values[step.result] = value
                 self._changed = True
         if len(set(block.successors)) > 1 and not self._is_uniform(self._seen(block.condition, number)):
@@ -213,20 +212,20 @@ class _Reading:
 
     def _picked(self, step: Step, operands: Sequence[Value], block: int) -> Value:
         """Return components of vectors; where a vector is one symbol, its components are others."""
-        if any(
-            each is not None and not isinstance(each, tuple) for each in operands[: 2 if step.name == SHUFFLE else 1]
-        ):
-            return self._own(step.result, block) if all(map(self._is_uniform, operands)) else None
-        rows = [each for each in operands if isinstance(each, tuple)]
-        if len(rows) < (len(operands) if step.name != INSERT else 1) or not step.literals:
-            return None
-        row = [part for each in rows for part in each] if step.name == SHUFFLE else [*rows[0]]
-        if step.name == INSERT:
-            if step.literals[0] < len(row):
-                row[step.literals[0]] = self._scalar(operands[1])
-            return tuple(row)
-        picked = tuple(row[each] if each < len(row) else None for each in step.literals)
-        return picked[0] if step.name == EXTRACT else picked
+        if step.name == SHUFFLE:
+            if not all(isinstance(each, tuple) for each in operands):
+                return self._own(step.result, block) if all(map(self._is_uniform, operands)) else None
+            row = [part for each in operands if isinstance(each, tuple) for part in each]
+            return tuple(row[each] if each < len(row) else None for each in step.literals)
+        at, count = step.literals
+        vector = operands[0]
+        if not isinstance(vector, tuple):
+            vector = tuple(
+                None if vector is None else self._own(f"{step.result}.{each}", block) for each in range(count)
+            )
+        if step.name == EXTRACT:
+            return vector[at] if at < len(vector) else None
+        return tuple(self._scalar(operands[1]) if number == at else part for number, part in enumerate(vector))
 
     def _phi(self, step: Step, block: int) -> Value:
         flow = self._flow
@@ -275,6 +274,15 @@ class _Reading:
             return None
         self._apart.add(name)
         return self._with_symbol(own[0], name, block)
+
+
+def _needed(code: LaneCode) -> list[list[Step]]:
+    """Return the steps of each block that yield what an address or a condition is made of."""
+    yielding = {step.result: step for block in code.blocks for step in block.steps}
+    used = {step.operands[0] for block in code.blocks for step in block.steps if step.name in _ACCESSES}
+    used |= {block.condition for block in code.blocks}
+    needed = reached(used, lambda value: yielding[value].operands if value in yielding else ())
+    return [[step for step in block.steps if step.result >= 0 and step.result in needed] for block in code.blocks]
 
 
 def _sides(operands: Sequence[Value], is_uniform: Callable[[Value], bool]) -> list[Value]:

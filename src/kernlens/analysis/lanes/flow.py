@@ -12,6 +12,8 @@ from kernlens.errors import TooManyError
 
 #: Rounds over the blocks behind a branch, of which the second brings what comes along edges back.
 _PASSES = 2
+#: Blocks that a kernel may have, and blocks behind branches that are looked at.
+_MOST_BLOCKS, _MOST_BEHIND = 5_000, 1_000_000
 
 
 class Flow:
@@ -23,7 +25,11 @@ class Flow:
     """
 
     def __init__(self, successors: Sequence[Sequence[int]]) -> None:
-        self._successors = successors
+        if len(successors) > _MOST_BLOCKS:
+            raise TooManyError(
+                f"the kernel has more than {_MOST_BLOCKS:,} blocks with its calls inlined", format="spirv"
+            )
+        self._successors, self._behind = successors, 0
         self.order = _order(successors, 0)
         self.predecessors = _turned(successors, self.order)
         self._dominator = _dominators(self.order, self.predecessors)
@@ -81,6 +87,9 @@ class Flow:
             if each not in between and each != meeting:
                 between.add(each)
                 waiting += self._successors[each]
+        self._behind += len(between)
+        if self._behind > _MOST_BEHIND:
+            raise TooManyError("too many branches on which work-items part", format="spirv")
         self._meet(block, between if meeting is None else between | {meeting})
         for head in self.loops[block]:
             # Those that go on meet the others in this round, or all of them in the next one.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
+from kernlens.errors import TooManyError
 from kernlens.formats.spirv.kernel_module import (
     ATOMICS,
     CHAINS,
@@ -55,8 +56,10 @@ _BOUNDS = frozenset((149, 150, *range(156, 160)))
 #: Functions of OpenCL.std that only compute, those of a pointer to a work-item's own memory too.
 _COMPUTING = frozenset((*range(171), 182, 183, *range(201, 205)))
 _VOLATILE, _ALIGNED = 1, 2
-#: Steps of a kernel with its calls inlined, and calls within calls. What is beyond is missing.
-_MOST_STEPS, _DEEPEST = 60_000, 48
+#: Steps of a kernel with its calls inlined, and calls within calls.
+_MOST_STEPS, _DEEPEST = 40_000, 48
+#: So many operands count as a step.
+_OPERANDS = 16
 
 
 class KernelCodes:
@@ -99,7 +102,10 @@ class _Inlining:
         module = self._module
         parameters = module.functions[function].parameters if function in module.functions else []
         arguments = [self._number() for _ in parameters]
-        names = {number: module.names.get(id, "") for number, (id, _) in zip(arguments, parameters, strict=True)}
+        names = {
+            number: module.names.get(id) or f"argument {number}"
+            for number, (id, _) in zip(arguments, parameters, strict=True)
+        }
         components = {
             number: count
             for number, (_, type_) in zip(arguments, parameters, strict=True)
@@ -138,6 +144,7 @@ class _Inlining:
         values = {parameter: number for (parameter, _), number in zip(function.parameters, arguments, strict=False)}
         frame = _Frame(calls, id, values)
         self._active.append(id)
+        self._count_steps(len(function.blocks))
         frame.first.update((label, self._block()) for label in function.blocks)
         if not function.blocks:
             self._block()
@@ -145,10 +152,7 @@ class _Inlining:
         for label, instructions in function.blocks.items():
             current = frame.first[label]
             for each in instructions:
-                self._steps += 1
-                if self._steps > _MOST_STEPS:
-                    self._missing = f"the kernel has more than {_MOST_STEPS:,} steps with its calls inlined"
-                    break
+                self._count_steps(1 + len(each.operands) // _OPERANDS)
                 if each.opcode == OP_PHI:
                     choices.append((current, len(self._blocks[current].steps), each))
                     self._add(current, frame, each, code.OWN)
@@ -167,6 +171,11 @@ class _Inlining:
             self._blocks[block].steps[at] = step._replace(name=code.PHI, operands=operands, literals=sources)
         self._active.pop()
         return frame
+
+    def _count_steps(self, count: int) -> None:
+        self._steps += count
+        if self._steps > _MOST_STEPS:
+            raise TooManyError(f"the kernel has more than {_MOST_STEPS:,} steps with its calls inlined", format="spirv")
 
     def _call(self, frame: _Frame, block: int, call: Instruction) -> int:
         """Inline a call; return the block behind it."""
@@ -239,8 +248,9 @@ class _Inlining:
             literals = tuple(operands[2 + count :])
             name = code.EXTRACT if opcode == OP_EXTRACT else code.INSERT
             values = operands[2:3] if opcode == OP_EXTRACT else (operands[3], operands[2])
-            is_vector = len(literals) == 1 and module.types.components(module.types_of.get(values[0], 0))
-            self._add(block, frame, each, name if is_vector else code.PURE, values, literals if is_vector else ())
+            is_vector = module.types.components(module.types_of.get(values[0], 0)) if len(literals) == 1 else 0
+            literals = (*literals, is_vector) if is_vector else ()
+            self._add(block, frame, each, name if is_vector else code.PURE, values, literals)
         elif opcode == OP_SHUFFLE:
             self._add(block, frame, each, code.SHUFFLE, operands[2:4], tuple(operands[4:]))
         elif opcode == OP_CONSTRUCT:

@@ -41,6 +41,7 @@ _BUILT_INS = {
     **{33: (code.GLOBAL_OFFSET, 3), 36: ("sub-group size", 0), 37: ("sub-group size", 0), 38: ("sub-groups", 0)},
     **{39: ("sub-groups", 0), 40: ("sub-group", 0), 41: (code.LANE, 0)},
 }
+_TO_GENERIC = 121
 _BUILT_IN, _PACKED = 11, 10
 #: The fewest operands of what is read.
 _SHORTEST = {
@@ -125,7 +126,9 @@ class KernelModule:
                 block.append(Instruction(opcode, operands, place))
                 # What yields a value begins with its type.
                 if len(operands) > 1 and operands[0] in self._places:
-                    self.types_of[operands[1]] = operands[0]
+                    # A pointer that was cast to the generic space still points to its own.
+                    cast = self.types_of.get(operands[2]) if opcode == _TO_GENERIC and len(operands) > 2 else None
+                    self.types_of[operands[1]] = cast or operands[0]
             at = end
 
     def _declare(self, opcode: int, operands: array[int], at: int, end: int) -> None:

@@ -34,6 +34,8 @@ _IMAGES = {0: "image1d_t", 1: "image2d_t", 2: "image3d_t", 5: "image1d_buffer_t"
 _DEEPEST = 16
 _LONGEST = 1024
 _MORE = "..."
+#: Components of the widest vector.
+_WIDEST = 16
 
 
 class SpirvTypes:
@@ -60,6 +62,7 @@ class SpirvTypes:
         self._pointer_size = pointer_size
         self._packed = packed
         self._texts: dict[int, str] = {}
+        self._offsets: dict[int, list[int]] = {}
         self._layouts: dict[int, tuple[int, int] | None] = {}
 
     def _declaration(self, id: int) -> tuple[int, Sequence[int]]:
@@ -127,13 +130,14 @@ class SpirvTypes:
         """Return the bits of an integer, of a pointer, or of a vector's integers; 0 for another type."""
         opcode, operands = self._declaration(id)
         if opcode == OP_TYPE_VECTOR and operands:
-            return self.integer_bits(operands[0]) if operands[0] != id else 0
-        return operands[0] if opcode == OP_TYPE_INT and operands else 64 if opcode == OP_TYPE_POINTER else 0
+            opcode, operands = self._declaration(operands[0])
+        bits = operands[0] if opcode == OP_TYPE_INT and operands else 64 if opcode == OP_TYPE_POINTER else 0
+        return bits if bits in _INTEGERS else 0
 
     def components(self, id: int) -> int:
         """Return the number of a vector's components; 0 for another type."""
         opcode, operands = self._declaration(id)
-        return operands[1] if opcode == OP_TYPE_VECTOR and len(operands) > 1 else 0
+        return operands[1] if opcode == OP_TYPE_VECTOR and len(operands) > 1 and operands[1] <= _WIDEST else 0
 
     def space(self, id: int) -> str:
         """Return OpenCL C's word for the address space of a pointer type, "" for another type or space."""
@@ -148,17 +152,20 @@ class SpirvTypes:
 
     def member(self, id: int, number: int) -> tuple[int, int] | None:
         """Return the type of a structure's member, and the bytes before it; None if there is none."""
-        opcode, operands = self._declaration(id)
-        if opcode != OP_TYPE_STRUCT or not 0 <= number < len(operands):
+        opcode, members = self._declaration(id)
+        if opcode != OP_TYPE_STRUCT or not 0 <= number < len(members):
             return None
-        layout, end = self._layout(operands[number], 0), 0
-        for each in operands[: number + 1]:
-            own = self._layout(each, 0)
-            if own is None:
-                return None
-            alignment = 1 if id in self._packed else max(own[1], 1)
-            end = -(-end // alignment) * alignment + own[0]
-        return None if layout is None else (operands[number], end - layout[0])
+        if id not in self._offsets:
+            offsets = self._offsets[id] = []
+            end = 0
+            for layout in (self._layout(each, 0) for each in members):
+                if layout is None:
+                    break
+                alignment = 1 if id in self._packed else max(layout[1], 1)
+                offsets.append(-(-end // alignment) * alignment)
+                end = offsets[-1] + layout[0]
+        offsets = self._offsets[id]
+        return (members[number], offsets[number]) if number < len(offsets) else None
 
     def call_text(self, function_type: int) -> str:
         """Return the type of what a call of such a function passes: its own, but for what pointers point to."""
