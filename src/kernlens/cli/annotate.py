@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
-    from kernlens.report.beside import Beside
     from kernlens.verbs.programs import Selection
 
 FORMATS = ("text", "json", "csv")
