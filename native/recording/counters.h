@@ -5,34 +5,14 @@
 #ifndef KERNLENS_COUNTERS_H
 #define KERNLENS_COUNTERS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "recording/tally.h"
 
-enum { SHAPES = 8, DIMENSIONS = 3 };
+#include <stdint.h>
 
 /* A program as all files of a capture call it: the process that made it (spool_process), and its number there. */
 struct program_identity {
     uint64_t process, number;
 };
-
-/* Sizes that a kernel is launched with: `global` in work items; 0 where the driver chooses, and beyond the launch's dimensions.
- * Without dimensions nothing is known of them. */
-struct shape {
-    uint64_t dimensions, global[DIMENSIONS], local[DIMENSIONS];
-};
-
-/* How often a kernel is launched, and the first shapes of that. */
-struct tally {
-    uint64_t launches;
-    size_t shape_count;
-    struct counted_shape {
-        struct shape shape;
-        uint64_t launches;
-    } shapes[SHAPES];
-};
-
-void tally_launches(struct tally *tally, const struct shape *shape, uint64_t launches);
-void tally_add(struct tally *sum, const struct tally *more);
 
 /* A kernel of a program on one device. It lasts as long as the process. */
 struct counter;

@@ -94,7 +94,6 @@ enum {
 };
 constexpr int UNIT_SIZES = 3;  // of 32, 64 and 128 bytes
 enum Way { LOADS, STORES, ATOMICS };
-enum Space { PRIVATE = 0, GLOBAL = 1, CONSTANT = 2, LOCAL = 3, IMAGE = 4 };
 
 // A request as it was: the lanes with their addresses, of so many bytes each.
 struct Example {

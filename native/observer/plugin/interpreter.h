@@ -35,6 +35,9 @@ enum Opcode {
 };
 enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_STRUCT = 10, KIND_ARRAY = 11, KIND_POINTER = 12, KIND_VECTOR = 13 };
 
+// Oclgrind's address spaces (AddressSpace).
+enum Space { PRIVATE = 0, GLOBAL = 1, CONSTANT = 2, LOCAL = 3, IMAGE = 4 };
+
 enum State { READY, AT_BARRIER, FINISHED };  // of a work-item
 
 // A value of Oclgrind's, and its table of them.

@@ -3,8 +3,6 @@
 #include <set>
 #include <vector>
 
-#include "code.h"
-
 namespace kernlens {
 
 namespace {

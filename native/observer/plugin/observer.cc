@@ -9,6 +9,7 @@
 
 #include "answer.h"
 #include "counting.h"
+#include "messages.h"
 #include "preparing.h"
 #include "settings.h"
 
@@ -24,31 +25,6 @@ constexpr uint32_t LOCAL_FENCE = 1;  // of a barrier: CLK_LOCAL_MEM_FENCE
 constexpr double BETWEEN_WORDS = 0.2;  // seconds
 constexpr double BEFORE_DECISION = 0.02;  // of the time
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
-
-// The number at a place in a text, which is then behind the letter that follows. scanf has a name in newer C libraries that the
-// interpreter's does not know.
-uint64_t number_at(const std::string &text, size_t &at) {
-  uint64_t number = 0;
-  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; at++) number = 10 * number + static_cast<uint64_t>(text[at] - '0');
-  at++;
-  return number;
-}
-
-// What messages have in common that say the same of the same places: the first words, and the lines with places; of two
-// work-items also whether they are of one sub-group.
-std::string key_of(const std::string &text, const Sizes &local, unsigned width) {
-  std::string key = text.substr(0, std::min(text.find(" address "), text.find('\n')));
-  std::vector<uint64_t> sub_groups;
-  for (size_t at = text.find(" Local("); at != std::string::npos; at = text.find(" Local(", at + 1)) {
-    size_t digit = at + strlen(" Local(");
-    uint64_t x = number_at(text, digit), y = number_at(text, digit), z = number_at(text, digit);
-    sub_groups.push_back((x + local.x * (y + local.y * z)) / width);
-  }
-  if (sub_groups.size() == 2) key += sub_groups[0] == sub_groups[1] ? "one" : "two";
-  for (size_t at = text.find("At line "); at != std::string::npos; at = text.find("At line ", at + 1))
-    key += text.substr(at, text.find('\n', at) - at);
-  return key;
-}
 
 double now() {
   timespec time;
@@ -130,7 +106,7 @@ class Observer {
     std::lock_guard<std::mutex> lock(state_);
     auto known = messages_.find(key);
     if (known != messages_.end()) known->second.count++;
-    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole + further(whole)});
+    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole + further(whole, invocation_)});
   }
   virtual void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) {
     if (interpreter.space_of(memory) != GLOBAL) return;
@@ -189,34 +165,6 @@ class Observer {
     Machine machine = settings_.machine;
     if (known_->width) machine.width = known_->width;
     return machine;
-  }
-
-  // What Oclgrind does not say: where a value comes from that was never set, and which work-item misses a barrier.
-  std::string further(const std::string &message) const {
-    if (!invocation_) return "";
-    if (message.find("ninitialized value") != std::string::npos) {
-      const Item *item = interpreter.current_item(invocation_);
-      std::string names = item ? origins(interpreter.current_instruction(item)) : "";
-      return names.empty() ? "" : "\nkernlens: computed from " + names;
-    }
-    const Group *group = interpreter.current_group(invocation_);
-    return group && message.find("divergence detected") != std::string::npos ? absent_of(group) : "";
-  }
-
-  // The first work-item that is not at the barrier where others are.
-  std::string absent_of(const Group *group) const {
-    Sizes local = interpreter.group_size(group), id;
-    for (id.z = 0; id.z < local.z; id.z++)
-      for (id.y = 0; id.y < local.y; id.y++)
-        for (id.x = 0; id.x < local.x; id.x++) {
-          const Item *item = interpreter.item_of(group, id);
-          if (item && interpreter.state_of(item) == FINISHED) {
-            Sizes own = interpreter.global_id(item);
-            return "\nkernlens: absent Global(" + std::to_string(own.x) + "," + std::to_string(own.y) + "," + std::to_string(own.z) +
-                   ")";
-          }
-        }
-    return "";
   }
 
   void look_at_clock() {

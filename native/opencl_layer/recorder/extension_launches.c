@@ -179,8 +179,8 @@ static cl_int CL_API_CALL enqueue_groups(cl_command_queue queue, cl_kernel kerne
     const struct functions functions = functions_of_queue(queue, &device);
     if (functions.enqueue_groups == NULL)
         return CL_INVALID_COMMAND_QUEUE;
-    cl_event own = NULL, *kept = timed_event(event, &own);
-    cl_int status = functions.enqueue_groups(queue, kernel, dimensions, offset, groups, local, count, events, kept);
+    cl_event own = NULL, *filled = timed_event(event, &own);
+    cl_int status = functions.enqueue_groups(queue, kernel, dimensions, offset, groups, local, count, events, filled);
     struct shape shape = {0};
     if (local != NULL)
         shape = shape_of(dimensions, groups, local);
@@ -188,7 +188,7 @@ static cl_int CL_API_CALL enqueue_groups(cl_command_queue queue, cl_kernel kerne
         shape.global[dimension] *= shape.local[dimension];
     if (status == CL_SUCCESS) {
         counters_launched(kernel, device, &shape);
-        timed_launch(kernel, device, kept != NULL ? *kept : NULL, kept == &own);
+        timed_launch(kernel, device, filled != NULL ? *filled : NULL, filled == &own);
     }
     return status;
 }

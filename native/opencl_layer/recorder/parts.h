@@ -144,6 +144,14 @@ void queues_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
 /* Returns the device of a queue; NULL if the driver does not tell. */
 cl_device_id known_queue_device(cl_command_queue queue);
 
+/* timed_queues.c: queues with profiling events that the application does not see. */
+/* Puts its functions into the table, in front of those `behind`. For a loading layer. */
+void timed_queues_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Tells whether an event is of such a queue. */
+bool queue_is_timed_of(cl_event event);
+/* The application is about to give back a reference to the queue. */
+void timed_queue_forget(cl_command_queue queue);
+
 /* timed_launches.c: the device's time of launches. */
 /* Puts its functions into the table, in front of those `behind`, if it is asked for. For a loading layer. */
 void timed_launches_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);

@@ -153,10 +153,10 @@ static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel
 {
     size_t chosen[3];
     const size_t *own = observed_local(queue, kernel, dimensions, global, local, chosen);
-    cl_event own_event = NULL, *kept = timed_event(event, &own_event);
-    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, kept);
+    cl_event own_event = NULL, *filled = timed_event(event, &own_event);
+    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, filled);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, dimensions, global, local, kept, &own_event);
+        count_launch(queue, kernel, dimensions, global, local, filled, &own_event);
     return status;
 }
 
@@ -164,10 +164,10 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
                                        cl_event *event)
 {
     static const size_t ONE[] = {1};
-    cl_event own_event = NULL, *kept = timed_event(event, &own_event);
-    cl_int status = next->clEnqueueTask(queue, kernel, count, events, kept);
+    cl_event own_event = NULL, *filled = timed_event(event, &own_event);
+    cl_int status = next->clEnqueueTask(queue, kernel, count, events, filled);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, 1, ONE, ONE, kept, &own_event);
+        count_launch(queue, kernel, 1, ONE, ONE, filled, &own_event);
     return status;
 }
 

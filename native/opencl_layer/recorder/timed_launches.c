@@ -1,6 +1,6 @@
-/* The device's time of launches. Queues are made with profiling events, and nothing that the application asks shows it: a queue has the
- * properties that the application gave it, its events have no times, and one that is kept here until its launch has ended has one
- * reference less. The events that the application asks for are used; where it asks for none, the driver makes one.
+/* The device's time of launches, by profiling events (timed_queues.c). Nothing that the application asks shows them: they have no
+ * times, and one that is held here until its launch has ended has one reference less. The events that the application asks for are
+ * used; where it asks for none, the driver makes one.
  *
  * A launch's time is read once it has ended: at one of the next launches, when the application waits, or at its end. */
 #include "base/locks.h"
@@ -13,14 +13,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* A queue that has profiling events which the application did not ask for. */
-struct timed_queue {
-    struct record record;
-    cl_queue_properties *given; /* the application's, up to the zero behind them; NULL: it made the queue without such a list */
-    size_t given_size;
-};
 
 /* A launch that has not been seen to end. */
 struct pending {
@@ -36,16 +28,14 @@ enum { PENDING = 1 << 16, AT_A_LAUNCH = 2 };
 
 static bool is_on;
 static const cl_icd_dispatch *next;
-static struct records queues, events; /* LOCK_RECORDER */
+static struct records events; /* LOCK_RECORDER */
 static struct pending *first, **end = &first;
 static size_t pending_count;
 static atomic_bool is_reading; /* by one thread at a time */
 
 static void after_fork(bool (*damaged)(enum lock lock))
 {
-    /* The launches are the parent's. */
-    if (damaged(LOCK_RECORDER))
-        queues = (struct records){0};
+    (void)damaged; /* the launches are the parent's */
     events = (struct records){0};
     first = NULL;
     end = &first;
@@ -53,145 +43,18 @@ static void after_fork(bool (*damaged)(enum lock lock))
     atomic_store(&is_reading, false);
 }
 
-static struct timed_queue *find_queue(cl_command_queue queue)
-{
-    return (struct timed_queue *)(void *)records_find(&queues, queue);
-}
-
-/* Forgets a queue of this handle, and remembers the new one if it is timed. */
-static void note_queue(cl_command_queue queue, struct timed_queue *timed)
-{
-    lock_take(LOCK_RECORDER);
-    struct timed_queue *former = (struct timed_queue *)(void *)records_remove(&queues, queue);
-    if (timed != NULL) {
-        timed->record.handle = queue;
-        records_add(&queues, &timed->record);
-    }
-    lock_give(LOCK_RECORDER);
-    if (former != NULL)
-        free(former->given);
-    free(former);
-}
-
-static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
-                                                 cl_int *error_ret)
-{
-    FREED struct timed_queue *timed = properties & CL_QUEUE_PROFILING_ENABLE ? NULL : calloc(1, sizeof *timed);
-    cl_command_queue queue = NULL;
-    if (timed != NULL)
-        queue = next->clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, error_ret);
-    bool is_timed = queue != NULL;
-    if (queue == NULL)
-        queue = next->clCreateCommandQueue(context, device, properties, error_ret);
-    if (queue != NULL)
-        note_queue(queue, is_timed ? GIVE(timed) : NULL);
-    return queue;
-}
-
-/* Returns the bits that a list of properties gives a queue, and the number of its words, the zero included. */
-static cl_command_queue_properties bits_of(const cl_queue_properties *properties, size_t *count)
-{
-    cl_command_queue_properties bits = 0;
-    for (*count = 0; properties != NULL && properties[*count] != 0; *count += 2)
-        if (properties[*count] == CL_QUEUE_PROPERTIES)
-            bits = properties[*count + 1];
-    *count += properties != NULL;
-    return bits;
-}
-
-/* Makes the properties with profiling events from the application's; NULL if they are there, or cannot be: queues on a device. */
-static cl_queue_properties *with_profiling(const cl_queue_properties *properties, size_t *count)
-{
-    cl_command_queue_properties bits = bits_of(properties, count);
-    if (bits & (CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_ON_DEVICE))
-        return NULL;
-    cl_queue_properties *more = calloc(*count + 3, sizeof *more);
-    if (more == NULL)
-        return NULL;
-    more[0] = CL_QUEUE_PROPERTIES;
-    more[1] = bits | CL_QUEUE_PROFILING_ENABLE;
-    size_t used = 2;
-    for (size_t place = 0; place + 1 < *count; place += 2) {
-        if (properties[place] == CL_QUEUE_PROPERTIES)
-            continue;
-        more[used++] = properties[place];
-        more[used++] = properties[place + 1];
-    }
-    return more;
-}
-
-static cl_command_queue CL_API_CALL create_queue_with(cl_context context, cl_device_id device, const cl_queue_properties *properties,
-                                                      cl_int *error_ret)
-{
-    size_t count = 0;
-    FREED cl_queue_properties *more = with_profiling(properties, &count);
-    FREED struct timed_queue *timed = more != NULL ? calloc(1, sizeof *timed) : NULL;
-    FREED cl_queue_properties *given = timed != NULL && count > 0 ? calloc(count, sizeof *given) : NULL;
-    cl_command_queue queue = NULL;
-    if (timed != NULL && (given != NULL || count == 0))
-        queue = next->clCreateCommandQueueWithProperties(context, device, more, error_ret);
-    bool is_timed = queue != NULL;
-    if (queue == NULL)
-        queue = next->clCreateCommandQueueWithProperties(context, device, properties, error_ret);
-    if (is_timed) {
-        timed->given_size = count * sizeof *given;
-        if (count > 0)
-            memcpy(given, properties, timed->given_size);
-        timed->given = GIVE(given);
-    }
-    if (queue != NULL)
-        note_queue(queue, is_timed ? GIVE(timed) : NULL);
-    return queue;
-}
-
-static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *value,
-                                         size_t *size_ret)
-{
-    if (name != CL_QUEUE_PROPERTIES && name != CL_QUEUE_PROPERTIES_ARRAY)
-        return next->clGetCommandQueueInfo(queue, name, room, value, size_ret);
-    lock_take(LOCK_RECORDER);
-    const struct timed_queue *timed = find_queue(queue);
-    size_t size = timed != NULL ? timed->given_size : 0;
-    FREED void *given = size > 0 ? malloc(size) : NULL;
-    if (given != NULL)
-        memcpy(given, timed->given, size);
-    bool is_timed = timed != NULL;
-    lock_give(LOCK_RECORDER);
-    if (is_timed && name == CL_QUEUE_PROPERTIES_ARRAY) {
-        size_t known = 0; /* an older driver does not know the question */
-        cl_int status = next->clGetCommandQueueInfo(queue, name, 0, NULL, &known);
-        return status == CL_SUCCESS ? info_answer(given, size, room, value, size_ret) : status;
-    }
-    cl_int status = next->clGetCommandQueueInfo(queue, name, room, value, size_ret);
-    if (is_timed && status == CL_SUCCESS && value != NULL)
-        *(cl_command_queue_properties *)value &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
-    return status;
-}
-
-static bool is_of_timed_queue(cl_event event)
-{
-    cl_command_queue queue = NULL;
-    if (records_none(&queues) ||
-        below->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), (void *)&queue, NULL) != CL_SUCCESS)
-        return false;
-    lock_take(LOCK_RECORDER);
-    bool is_timed = find_queue(queue) != NULL;
-    lock_give(LOCK_RECORDER);
-    return is_timed;
-}
-
 static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info name, size_t room, void *value, size_t *size_ret)
 {
-    return is_of_timed_queue(event) ? CL_PROFILING_INFO_NOT_AVAILABLE
+    return queue_is_timed_of(event) ? CL_PROFILING_INFO_NOT_AVAILABLE
                                     : next->clGetEventProfilingInfo(event, name, room, value, size_ret);
 }
 
-static bool is_kept(cl_event event)
+static bool is_held(cl_event event)
 {
     lock_take(LOCK_RECORDER);
-    bool kept = records_find(&events, event) != NULL;
+    bool is_here = records_find(&events, event) != NULL;
     lock_give(LOCK_RECORDER);
-    return kept;
+    return is_here;
 }
 
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *value, size_t *size_ret)
@@ -199,12 +62,12 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
     if (name != CL_EVENT_REFERENCE_COUNT)
         return next->clGetEventInfo(event, name, room, value, size_ret);
     cl_int status;
-    bool was_kept;
+    bool was_held;
     do { /* another thread may give the event back meanwhile */
-        was_kept = is_kept(event);
+        was_held = is_held(event);
         status = next->clGetEventInfo(event, name, room, value, size_ret);
-    } while (was_kept != is_kept(event));
-    if (status == CL_SUCCESS && value != NULL && was_kept)
+    } while (was_held != is_held(event));
+    if (status == CL_SUCCESS && value != NULL && was_held)
         --*(cl_uint *)value;
     return status;
 }
@@ -323,13 +186,9 @@ static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *list)
 
 void timed_queue_releases(cl_command_queue queue)
 {
-    cl_uint references = 0;
-    if (!is_on)
-        return;
-    read_all();
-    below->clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, NULL);
-    if (references == 1)
-        note_queue(queue, NULL);
+    if (is_on)
+        read_all();
+    timed_queue_forget(queue);
 }
 
 static cl_int CL_API_CALL release_context(cl_context context)
@@ -346,9 +205,7 @@ void timed_launches_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behin
     next = behind;
     forks_watch(after_fork);
     launch_times_watch();
-    dispatch->clCreateCommandQueue = create_queue;
-    dispatch->clCreateCommandQueueWithProperties = create_queue_with;
-    dispatch->clGetCommandQueueInfo = get_queue_info;
+    timed_queues_hook(dispatch, behind);
     dispatch->clGetEventProfilingInfo = get_profiling_info;
     dispatch->clGetEventInfo = get_event_info;
     dispatch->clFinish = finish;

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
+    from kernlens.report.beside import Beside
     from kernlens.verbs.programs import Selection
 
 FORMATS = ("text", "json", "csv")
@@ -232,7 +233,6 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
     if format_name == "json":
         return instructions_json(only, is_placed=True, has_waits=has_waits)
-    from kernlens.cli.answers.listing_notes import notes_of
     from kernlens.report.listing import annotated
 
     def lines(program: Program, kernel: Kernel) -> list[str]:
@@ -240,7 +240,11 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
             from kernlens.cli.answers.behaviour_notes import BY_LINE, observed_table
 
             return observed_table(program, kernel, sys.maxsize, BY_LINE, _width())
-        besides = list(notes_of(program, kernel))
+        besides: list[Beside] = []
+        if kernel.behaviours or program.spirv:
+            from kernlens.cli.answers.listing_notes import notes_of
+
+            besides += notes_of(program, kernel)
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 

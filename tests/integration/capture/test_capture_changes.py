@@ -240,7 +240,7 @@ def test_fresh_caches(folder: Path, tmp_path: Path) -> None:
     assert not [path for path in caches if Path(path).exists()]
 
 
-def test_json(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+def test_both_documents_are_one(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     answer = tmp_path / "x.json"
     options = ("--lines", "--json-file", str(answer), "--json")
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "7", options=options)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def notes_of(program: Program, kernel: Kernel) -> Iterator[Beside]:
-    """Yield those that there are; programs without behaviour and SPIR-V load nothing for them."""
+    """Yield those that there are."""
     observed = None
     if kernel.behaviours:
         from kernlens.analysis.observed_code import observed_code

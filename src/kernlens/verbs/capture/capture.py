@@ -121,11 +121,10 @@ def capture(
     from, or by a file that holds that. ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options``
     and ``replace``, as what is built with these must not be what the application's next run finds. What is built again can
     read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
-    simulated device the application may write no file of more than 1 GiB. With ``observe`` the application runs on Oclgrind,
-    an interpreter, in ``toolchain``: the recording has what each kernel did, as far as that ran within ``seconds``, counted
-    for ``device`` and beside the code that is compiled for it. With ``time`` the device tells how long launches take: queues
-    get profiling events, of which the application sees nothing. ``on_start`` is called when nothing keeps the application from
-    being started, ``on_progress`` with the number of builds that are in the recording, and of all, once it has ended.
+    simulated device the application may write no file of more than 1 GiB. With ``observe`` it runs on Oclgrind in
+    ``toolchain``: the recording has what each kernel did within ``seconds``, counted for ``device`` and beside the code that is
+    compiled for it. With ``time`` the device times launches. ``on_start`` is called before the application is started,
+    ``on_progress`` with the number of builds that are in the recording, and of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -135,9 +134,7 @@ def capture(
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = tuple(os.fspath(word) for word in command_line)
     observing = Observing(device, float(seconds), toolchain) if observe else None
-    if time and (observe or simulate is not None):
-        raise KernlensError("neither a simulated device nor an interpreter has a time; time launches on a real device")
-    chosen, simulated = _chosen(toolchain, simulate, observing)
+    chosen, simulated = _chosen(toolchain, simulate, observing, is_timed=time)
     changes = Changes(lines, build_options, replacements, fresh_cache or observe)
     asked = Asked(words, simulated, chosen.name, stages, changes, observing, time)
     application = find_application(words, simulated, chosen)
@@ -206,9 +203,13 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     return spool.folder, changed
 
 
-def _chosen(name: str, simulate: str | None, observing: Observing | None) -> tuple[Toolchain, str | None]:
+def _chosen(
+    name: str, simulate: str | None, observing: Observing | None, *, is_timed: bool
+) -> tuple[Toolchain, str | None]:
     """Return the toolchain whose driver builds, and its name of the device to simulate. Without one the application keeps the
     drivers that it has."""
+    if is_timed and (observing is not None or simulate is not None):
+        raise KernlensError("neither a simulated device nor an interpreter has a time; time launches on a real device")
     if observing is not None:
         if simulate is not None:
             raise KernlensError("a simulated device runs no kernel that could be observed; observe without simulate")

@@ -118,7 +118,7 @@ def read_times(path: Path) -> dict[CounterKey, list[int]]:
     """Return the device's nanoseconds of launches by their counters (``native/recording/launch_times.c``), of one file."""
     content = read_beside(path, path.parent)
     times: dict[CounterKey, list[int]] = {}
-    for number, nanoseconds in _TIME.iter_unpack(content[: len(content) // _TIME.size * _TIME.size]):
+    for number, nanoseconds in _TIME.iter_unpack(bytes(content[: len(content) // _TIME.size * _TIME.size])):
         if number == 0:
             break
         times.setdefault((_process_of(path), number), []).append(nanoseconds)
