@@ -93,7 +93,7 @@ def test_lines_that_were_observed_have_what_was_observed(tmp_path: Path) -> None
     if "Oclgrind" in done.stderr:
         pytest.skip("no Oclgrind 21.10 with LLVM 14's tools")
     listing = kernlens("annotate", tmp_path / "s.klens").stdout
-    assert "load of 4 bytes (stride of 16 bytes):" in listing
+    assert "a load of 4 bytes touches 8 units of 64 bytes a request where 2 would do (stride of 16 bytes)" in listing
     assert "load of 4 bytes, global memory: stride of 32 bytes between work-items, from the code" in listing
     assert "stride of 16 bytes between" not in listing
 

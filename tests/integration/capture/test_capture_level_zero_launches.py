@@ -122,7 +122,10 @@ def test_clones_of_lists(tmp_path: Path) -> None:
     """No driver that is tried here makes any (the extension was withdrawn), so the recorder's own functions are called."""
     (tmp_path / "check.c").write_text(CLONES)
     (tmp_path / "missing").touch()
-    sources = [*(NATIVE / "base").glob("*.c"), NATIVE / "recording" / "counters.c", NATIVE / "recording" / "spool.c"]
+    sources = [
+        *(NATIVE / "base").glob("*.c"),
+        *(NATIVE / "recording" / f"{name}.c" for name in ("counters", "spool", "tally")),
+    ]
     flags = ["-std=gnu11", "-g", "-fsanitize=address,undefined", f"-I{NATIVE}", "-o", str(tmp_path / "check")]
     files = [tmp_path / "check.c", NATIVE / "recording" / "lists.c", *sources]
     subprocess.run(["gcc", *flags, *map(str, files), "-lpthread", "-ldl"], check=True, timeout=120)
