@@ -22,8 +22,8 @@ ReadKernels = Callable[[str, BuildEvent, BuiltDevice], tuple[str, Sequence[str]]
 
 
 class ObservedPrograms:
-    """The builds of what was observed. ``faults`` are those of all launches, each with its kernel; ``is_counted`` is whether one
-    was counted."""
+    """The builds of what was observed. ``faults`` are those of all launches, each with its kernel; ``is_counted`` is
+    whether a launch was counted."""
 
     def __init__(self, spool: Spool, observing: Observing, code: DeviceCode) -> None:
         self._observing, self._code = observing, code
