@@ -58,7 +58,7 @@ class Cause:
 
     @property
     def sentence(self) -> str:
-        """What the counts say, with the lines of all accesses."""
+        """The counts in words, with the lines of all accesses."""
         if not self.others:
             return self.counts
         own = self.place and (self.place.path, self.place.line)
