@@ -53,7 +53,7 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
 
 
 def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
-    """Return the line that moves most above its ideal, or most of all if none does, or that of a fault."""
+    """Return the line that moves most above its ideal, or most of all if none does, or that of the first fault."""
     observed = observed_code(kernel)
     assert observed is not None
     if figure.key == FAULTS:
@@ -61,6 +61,7 @@ def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
         places = [fault.places[0] for fault in faults if fault.places]
         counts = Counter((observed.paths.get(place.path, place.path), place.line) for place in places)
         words, total = "faults", len(faults)
+        counts = Counter({place: counts[place] for place in list(counts)[:1]})  # The first one's: it is told first.
     else:
         moved = {
             key: (line.units, line.least) if figure.key != WAVES else (line.wavefronts or 0, line.least_wavefronts or 0)

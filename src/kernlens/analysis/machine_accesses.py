@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.dataclass import dataclass
-from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess
+from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, PATTERNS, UNITS, Behaviour, ObservedAccess
 from kernlens.model.instruction_kind import ACTIONS, SLM, Access
 from kernlens.model.instruction_kind import GLOBAL as GLOBAL_MEMORY
 from kernlens.model.kernel import Kernel
@@ -107,13 +107,19 @@ def _machine_access(
         return None
     if uniform:
         sizes = tuple(sorted(each.element_bytes * each.elements for each in uniform))
-        is_same = all(access.pattern == "same address" for _, access in own)
+        is_same = all(_has_one_address(access) for _, access in own)
         return MachineAccess(line, kind, space, source, sizes, UNIFORM if is_same else OTHER, None)
     code = _of_lanes(parts, width)
     if code is None:
         return None
     state = _state(source, code, kind)
     return MachineAccess(line, kind, space, source, code, state, _units(own, source, code, state, space))
+
+
+def _has_one_address(access: ObservedAccess) -> bool:
+    """Tell whether each request has one address: that of all its lanes, or of the only one that is active."""
+    requests = dict(zip(PATTERNS, access.patterns, strict=True))
+    return not any(requests[pattern] for pattern in ("consecutive", "strided", "irregular"))
 
 
 def _of_lanes(parts: Sequence[Access], width: int) -> tuple[int, ...] | None:

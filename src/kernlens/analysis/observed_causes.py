@@ -1,7 +1,8 @@
 """Causes of waste, told from what a kernel did on its data, the largest first.
 
 A cause is told of when it wastes at least a tenth of the kernel's units of global memory or wavefronts of local memory, or a
-quarter of its lanes. Each states the counts that it follows from.
+quarter of its lanes. Accesses that waste in the same way, such as those of a structure's fields, are one cause. Each states the
+counts that it follows from.
 """
 
 from __future__ import annotations
@@ -38,15 +39,40 @@ class Cause:
     """A cause: its ``kind``, the ``place`` of the source, what the counts say, and what to try. ``share`` is what it wastes, of
     the kernel's ``resource`` (``units``, ``wavefronts`` or ``lanes``), from 0 to 1; both None where that is not counted.
     ``wasted`` is how much it wastes: units, wavefronts, atomics that wait for another one of their request, instructions of
-    whole sub-groups that the idle lanes are, or waits at barriers."""
+    whole sub-groups that the idle lanes are, or waits at barriers. ``others`` are the places of the other accesses that do the
+    same and are counted with it."""
 
     kind: str
     place: SourcePlace | None
-    sentence: str
+    counts: str
     action: str
     share: float | None
     resource: str | None
     wasted: float
+    others: tuple[SourcePlace | None, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The path and number of each of its lines, its own first."""
+        return tuple(dict.fromkeys((each.path, each.line) for each in (self.place, *self.others) if each is not None))
+
+    @property
+    def sentence(self) -> str:
+        """The counts in words, with the lines of all accesses."""
+        if not self.others:
+            return self.counts
+        own = self.place and (self.place.path, self.place.line)
+        is_here = any(each is None or (each.path, each.line) == own for each in self.others)
+        places = [
+            str(line) if own and path == own[0] else f"{path.rpartition('/')[2]}:{line}"
+            for path, line in self.lines
+            if (path, line) != own
+        ]
+        where = ["this line"] if is_here else []
+        where += [f"line{'s' if len(places) > 1 else ''} {', '.join(places)}"] if places else []
+        number = len(self.others)
+        more = f"{number} more access{'es' if number > 1 else ''} of {' and '.join(where)}"
+        return f"{self.counts}; {more} {'do' if number > 1 else 'does'} the same"
 
 
 def causes_of_kernel(program: Program, kernel: Kernel) -> tuple[Cause, ...]:
@@ -70,34 +96,30 @@ def _of_lines(causes: Iterable[Cause]) -> Iterator[Cause]:
     for cause in causes:
         place = cause.place and (cause.place.path, cause.place.line)
         lines.setdefault((cause.kind, place), []).append(cause)
-    for first, *others in lines.values():
-        if not others:
-            yield first
-            continue
-        share = sum(each.share for each in (first, *others) if each.share) or None
-        wasted = sum(each.wasted for each in (first, *others))
-        more = "1 more access of this line does" if len(others) == 1 else f"{len(others)} more accesses of this line do"
-        sentence = f"{first.sentence}; {more} the same"
-        yield replace(first, sentence=sentence, share=share, wasted=wasted)
+    for first, *more in lines.values():
+        share = sum(each.share for each in (first, *more) if each.share) or None
+        wasted = sum(each.wasted for each in (first, *more))
+        others = (*first.others, *(place for each in more for place in (each.place, *each.others)))
+        yield replace(first, share=share, wasted=wasted, others=others)
 
 
 def _spared(causes: Sequence[Cause], spared: Mapping[Line, int]) -> Iterator[Cause]:
-    """Yield the causes with what they waste at least, if so many units of each line may be spared: those of such a line as one,
-    in the words of the first."""
-    lines: dict[Line, list[Cause]] = {}
+    """Yield the causes with what they waste at least, if so many units of each line may be spared: no unit of a line is spared
+    of two of its causes."""
+    left = dict(spared)
     for cause in causes:
-        if cause.resource == "units" and cause.place is not None and (cause.place.path, cause.place.line) in spared:
-            lines.setdefault((cause.place.path, cause.place.line), []).append(cause)
-    joined = {id(cause): line for line, own in lines.items() for cause in own}
-    for cause in causes:
-        line = joined.get(id(cause))
-        if line is None:
+        lines = [line for line in cause.lines if line in left] if cause.resource == "units" else []
+        if not lines:
             yield cause
-        elif cause is lines[line][0]:
-            wasted = sum(each.wasted for each in lines[line]) - spared[line]
-            left = cause.wasted / (cause.share or 1) - sum(spared.values())
-            if wasted >= LEAST_SHARE * left > 0:
-                yield replace(cause, share=wasted / left, wasted=wasted)
+            continue
+        wasted = cause.wasted
+        for line in lines:
+            less = min(wasted, left[line])
+            left[line] -= int(less)
+            wasted -= less
+        moved = cause.wasted / (cause.share or 1) - sum(spared.values())
+        if wasted >= LEAST_SHARE * moved > 0:
+            yield replace(cause, share=wasted / moved, wasted=wasted)
 
 
 def causes_of_launches(observed: ObservedCode, texts: Mapping[str, Sequence[str]]) -> tuple[Cause, ...]:
@@ -107,12 +129,18 @@ def causes_of_launches(observed: ObservedCode, texts: Mapping[str, Sequence[str]
     for launch in observed.launches:
         ordinals: Counter[Hashable] = Counter()
         for cause in observed_causes(launch, texts):
-            place = cause.place and replace(cause.place, path=observed.paths.get(cause.place.path, cause.place.path))
+            place, *others = (_known_as(each, observed) for each in (cause.place, *cause.others))
             key = cause.kind, place
-            parts.setdefault((key, ordinals[key]), []).append((float(launch.times), replace(cause, place=place)))
+            whole = replace(cause, place=place, others=tuple(others))
+            parts.setdefault((key, ordinals[key]), []).append((float(launch.times), whole))
             ordinals[key] += 1
-    whole = [_together(each, len(observed.launches)) for each in parts.values()]
-    return tuple(sorted(whole, key=lambda cause: (-(cause.share or 0), -cause.wasted)))
+    causes = [_together(each, len(observed.launches)) for each in parts.values()]
+    return tuple(sorted(causes, key=lambda cause: (-(cause.share or 0), -cause.wasted)))
+
+
+def _known_as(place: SourcePlace | None, observed: ObservedCode) -> SourcePlace | None:
+    """Return a launch's place as the kernel's line table has it."""
+    return place and replace(place, path=observed.paths.get(place.path, place.path))
 
 
 def _together(parts: Sequence[tuple[float, Cause]], launches: int) -> Cause:
@@ -140,20 +168,50 @@ def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
     chosen = UNITS.index(observed.unit)
     moved = [access for access in observed.accesses if access.space in (GLOBAL, CONSTANT) and access.requests]
     total = sum(access.units[chosen] for access in moved)
+    ways: dict[Hashable, list[Cause]] = {}
     for access in moved:
         units, least = access.units[chosen], access.least[chosen]
-        share = (units - least) / total if total else 0.0
-        if units < _TIMES * least or share < LEAST_SHARE or access.kind == ATOMIC:
+        if units < _TIMES * least or access.kind == ATOMIC:
             continue
         if access.pattern == "consecutive" and (
-            share < _MISALIGNED_SHARE or units <= _units_of_all_lanes(observed, access)
+            units - least < _MISALIGNED_SHARE * total or units <= _units_of_all_lanes(observed, access)
         ):
             continue
         counts = (
             f"a {access.kind} of {access.width} bytes touches {_mean(units, access)} units of {observed.unit} bytes a request"
             f" where {_mean(least, access)} would do ({access.pattern})"
         )
-        yield Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units", units - least)
+        share = (units - least) / total
+        cause = Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units", units - least)
+        ways.setdefault(_way(access, cause), []).append(cause)
+    yield from _of_ways(ways.values())
+
+
+def _way(access: ObservedAccess, cause: Cause) -> Hashable:
+    """Return what accesses that waste in the same way share: their buffer, and how the addresses of lanes follow each other.
+    Where the buffer is not known, they are those of one line. One that begins within a unit stands alone."""
+    argument = access.example.argument if access.example is not None else None
+    line = access.place and (access.place.path, access.place.line)
+    buffer = argument or (None if access.space == LOCAL else line)
+    return cause.kind, access.space, access.pattern, buffer, id(access) if access.pattern == "consecutive" else None
+
+
+def _of_ways(ways: Iterable[Sequence[Cause]]) -> Iterator[Cause]:
+    """Yield those causes that waste enough together, each at the line that wastes most."""
+    for causes in ways:
+        share, wasted = sum(each.share or 0 for each in causes), sum(each.wasted for each in causes)
+        if share < LEAST_SHARE:
+            continue
+        lines: Counter[Hashable] = Counter()
+        for each in causes:
+            lines[each.lines] += each.wasted  # type: ignore[assignment]
+        first = max(causes, key=lambda each: (lines[each.lines], each.wasted))
+        others = sorted((each.place for each in causes if each is not first), key=_order)
+        yield replace(first, share=share, wasted=wasted, others=tuple(others))
+
+
+def _order(place: SourcePlace | None) -> tuple[str, int]:
+    return ("", 0) if place is None else (place.path, place.line)
 
 
 def _units_of_all_lanes(observed: Behaviour, access: ObservedAccess) -> int:
@@ -192,17 +250,20 @@ def _action_of(access: ObservedAccess) -> str:
 def _of_local_memory(observed: Behaviour) -> Iterator[Cause]:
     local = [access for access in observed.accesses if access.space == LOCAL and access.wavefronts is not None]
     total = sum(access.wavefronts or 0 for access in local)
+    ways: dict[Hashable, list[Cause]] = {}
     for access in local:
         waves, least = access.wavefronts or 0, access.least_wavefronts or 0
-        share = (waves - least) / total if total else 0.0
-        if waves < _TIMES_IN_LOCAL_MEMORY * least or share < LEAST_SHARE or access.kind == ATOMIC:
+        if not waves or waves < _TIMES_IN_LOCAL_MEMORY * least or access.kind == ATOMIC:
             continue
         counts = (
             f"a {access.kind} of {access.width} bytes in local memory takes {_mean(waves, access)} wavefronts a request where"
             f" {_mean(least, access)} would do ({access.pattern}): bank conflicts"
         )
+        share = (waves - least) / total
         action = "pad each row of the array by one element"
-        yield Cause("bank conflict", access.place, counts, action, share, "wavefronts", waves - least)
+        cause = Cause("bank conflict", access.place, counts, action, share, "wavefronts", waves - least)
+        ways.setdefault(_way(access, cause), []).append(cause)
+    yield from _of_ways(ways.values())
 
 
 def _of_atomics(observed: Behaviour) -> Iterator[Cause]:

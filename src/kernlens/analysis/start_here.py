@@ -23,7 +23,7 @@ from kernlens.model.source_map import SourcePlace
 
 #: Lines that are told of.
 MOST = 5
-#: A cause that wastes less of all work stands behind lines that do much of it.
+#: A cause that wastes less of all work is told only of a line that does much of it.
 _LITTLE = 0.01
 
 
@@ -77,12 +77,11 @@ def start_here(selection: Iterable[tuple[Program, Sequence[Kernel]]], *, has_est
     work = sum(each.work.total() for each in every) or 1
     cycles = sum(each.cycles.total() for each in every if each.cycles is not None)
     is_estimated = bool(cycles) and all(each.cycles is not None for each in every)
-    lines = [line for each in every for line in (*_causes(each, work, cycles if is_estimated else 0),)]
-    told = {(id(line.kernel), line.place.path, line.place.line) for line in lines if line.place is not None}
-    others = [line for each in every for line in _heavy(each, work, cycles if is_estimated else 0)]
-    lines += [line for line in others if line.place and (id(line.kernel), line.place.path, line.place.line) not in told]
+    causes = [line for each in every for line in _causes(each, work, cycles if is_estimated else 0)]
+    heavy = [line for each in every for line in _heavy(each, work, cycles if is_estimated else 0)]
+    lines = _ranked(causes, heavy)
     launches = sum(launch.launches for each in every for launch in each.observed.launches)
-    return Start(tuple(sorted(lines, key=_rank)[:MOST]), len(every), launches, is_estimated)
+    return Start(tuple(lines[:MOST]), len(every), launches, is_estimated)
 
 
 def by_work(
@@ -181,7 +180,21 @@ def _share_of(each: _Observed, place: SourcePlace | None, cycles: float) -> floa
     return each.cycles[place.path, place.line] / cycles
 
 
-def _rank(line: StartLine) -> tuple[int, float]:
-    if line.cause is None:
-        return 1, -(line.share if line.cycles is None else line.cycles)
-    return (0 if line.share >= _LITTLE else 2), -line.share
+def _ranked(causes: Sequence[StartLine], heavy: Sequence[StartLine]) -> list[StartLine]:
+    """Return the lines in their order: causes that waste enough of all work, then lines that do much of it. One that does much
+    and wastes little of it has its cause."""
+    lines = sorted((line for line in causes if line.share >= _LITTLE), key=lambda line: -line.share)
+    told = {(id(line.kernel), place) for line in lines for place in _lines(line)}
+    little = {(id(line.kernel), place): line for line in causes if line.share < _LITTLE for place in _lines(line)[:1]}
+    for line in sorted(heavy, key=lambda line: -(line.share if line.cycles is None else line.cycles)):
+        keys = [(id(line.kernel), place) for place in _lines(line)]
+        if not told.intersection(keys):
+            lines += [little.get(key, line) for key in keys]
+    return lines
+
+
+def _lines(line: StartLine) -> tuple[Line, ...]:
+    """Return all lines that it is about."""
+    if line.cause is not None:
+        return line.cause.lines
+    return ((line.place.path, line.place.line),) if line.place is not None else ()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError
-from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, without_followers, without_indices
+from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of, with_buffers, without_followers, without_indices
 from kernlens.model.behaviour import (
     ATOMIC,
     GLOBAL,
@@ -165,6 +165,7 @@ class _Section:
         _, width, banks, bank_bytes, has_phases, is_split = heads[0].numbers[:6]
         numbers = launches[0].numbers
         machine = ObservedMachine(width, None, banks, bank_bytes, bool(has_phases), bool(is_split))
+        accesses = self._accesses()
         return Behaviour(
             launches[0].text,
             machine,
@@ -172,12 +173,12 @@ class _Section:
             (numbers[3], numbers[4], numbers[5]),
             *(numbers[6], numbers[7], bool(numbers[10]), numbers[8], numbers[9]),
             pieces=self._pieces(),
-            accesses=self._accesses(),
+            accesses=accesses,
             branches=tuple(self._branch(record) for record in self._of("branch", 2)),
             loops=tuple(self._loop(record) for record in self._of("loop", 11)),
             barriers=tuple((self._place(record.numbers[0])[0], record.numbers[1]) for record in self._of("barrier", 2)),
             buffers=tuple((record.numbers[0], record.numbers[1]) for record in self._of("buffer", 2)),
-            faults=self._faults((numbers[3], numbers[4], numbers[5]), width),
+            faults=self._faults((numbers[3], numbers[4], numbers[5]), width, accesses),
             ran=self._ran(numbers[7]),
         )
 
@@ -259,7 +260,9 @@ class _Section:
             (block[1] - (of_sub_groups if tests_first else 0)) / of_sub_groups if is_whole else None,
         )
 
-    def _faults(self, local_size: tuple[int, int, int], width: int) -> tuple[Fault, ...]:
+    def _faults(
+        self, local_size: tuple[int, int, int], width: int, accesses: Sequence[ObservedAccess]
+    ) -> tuple[Fault, ...]:
         messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
         names = self._names()
         sizes = {record.numbers[0] >> OF_BUFFER: record.numbers[1] for record in self._of("buffer", 2)}
@@ -273,12 +276,13 @@ class _Section:
         )
         # The messages name one pair of work-items of each address. The plugin has seen all.
         is_apart = any(record.numbers[0] == 0 for record in self._of("sharing", 1))
-        named = merged_faults(
+        known = [
             replace(each, argument=names.get(each.argument, None if each.argument.isdecimal() else each.argument))
             if each.argument is not None
             else each
             for each in faults
             if each is not None
-        )
+        ]
+        named = merged_faults(with_buffers(known, accesses))
         told = without_followers(without_indices(named))
         return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in told)

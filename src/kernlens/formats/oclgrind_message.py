@@ -6,10 +6,11 @@ Source: what Oclgrind 21.10 prints of kernels with each fault (``tests/integrati
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernlens.dataclass import replace
-from kernlens.model.fault import VARIABLE, Fault
+from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOAD, STORE, ObservedAccess
+from kernlens.model.fault import OF_FLAGS, VARIABLE, Fault
 from kernlens.model.source_map import SourcePlace
 
 #: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.
@@ -20,6 +21,7 @@ Names = Mapping[tuple[str, int], tuple[str, bool]]
 FATAL = "fatal"
 _FATAL = re.compile(r"OCLGRIND FATAL ERROR")
 _KINDS = (
+    (re.compile(r"Invalid (?:read from write|write to read)-only buffer"), "other"),
     (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* (?:out of|exceeds)"), "bounds"),
     (re.compile(r".*\bdata race\b"), "race"),
     (re.compile(r".*[Uu]ninitiali[sz]ed"), "uninitialized"),
@@ -29,6 +31,7 @@ _PLACE = re.compile(r"^[ \t]*At line (\d{1,9})(?: \(column (\d{1,9})\))? of (.*?
 _ENTITY = re.compile(r"Global\((\d+),(\d+),(\d+)\) Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)")
 _ADDRESS = re.compile(r"(global|local|constant|private) memory address 0x([0-9a-f]{1,16})")
 _BOUNDS = re.compile(r"Invalid (read|write) of size (\d{1,9})")
+_FLAGS = re.compile(r"Invalid (read|write) (?:from|to) (?:write|read)-only buffer")
 _RACE = re.compile(r"(Read-write|Write-write) data race")
 _WRITTEN = re.compile(r"Uninitialized value written to (\w{1,20}) memory")
 _DIVERGENCE = re.compile(r"Work-(?:group|item) divergence detected \(([\w ]{1,60})\)")
@@ -129,6 +132,21 @@ def without_indices(faults: Sequence[Fault]) -> tuple[Fault, ...]:
     return tuple(result)
 
 
+def with_buffers(faults: Sequence[Fault], accesses: Sequence[ObservedAccess]) -> Iterator[Fault]:
+    """Yield the faults, those of a buffer's flags with the argument whose buffer it is: the message has none. It is known where
+    all accesses of the place that do so are to one."""
+    kinds = {OF_FLAGS["read"]: (LOAD, ATOMIC), OF_FLAGS["write"]: (STORE, ATOMIC)}
+    for fault in faults:
+        own = [
+            each.example.argument if each.example is not None else None
+            for each in accesses
+            if each.space in (GLOBAL, CONSTANT)
+            and each.place in fault.places
+            and each.kind in kinds.get(fault.sentence, ())
+        ]
+        yield fault if not own or fault.argument is not None or len(set(own)) > 1 else replace(fault, argument=own[0])
+
+
 def _lines(fault: Fault) -> frozenset[tuple[str, int]]:
     return frozenset((place.path, place.line) for place in fault.places)
 
@@ -151,6 +169,8 @@ def _sentence(first: str, kind: str, sizes: Mapping[int, int], name: str) -> str
         memory = f" of {address[1]} memory" if address is not None and address[1] != "global" else ""
         done = f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes{memory} out of bounds"
         return f"{done}, {where.removesuffix(memory.replace(' of ', ' in ')) if memory else where}"
+    if match := _FLAGS.match(first):
+        return OF_FLAGS[match[1]]
     if match := _RACE.match(first):
         done = "reads and another writes" if match[1] == "Read-write" else "and another write"
         return f"data race: one work-item {done} the same bytes, without a barrier or atomics between them, {where}"

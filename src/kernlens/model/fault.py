@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 #: What stands in sentences in front of the name of a variable in local or private memory.
 VARIABLE = "its variable"
+#: What is said of an access that the flags of a buffer forbid. It is mended where the host makes the buffer.
+OF_FLAGS = {
+    "read": "reads a buffer that the host made write-only: mend the flags of clCreateBuffer",
+    "write": "writes a buffer that the host made read-only: mend the flags of clCreateBuffer",
+}
+#: The kinds in the order in which they are told.
+FAULT_KINDS = ("race", "bounds", "uninitialized", "barrier", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +39,22 @@ class Fault:
 
 
 def merged_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the faults, those of a kind at the same lines and argument or variable once. A race of several sub-groups goes
-    before those within one."""
+    """Return the faults in the order of their kinds, those of a kind at the same lines and argument or variable once; what the
+    flags of an argument's buffer forbid once, at all its places. A race of several sub-groups goes before those within one."""
     counts: Counter[Hashable] = Counter()
     first_ones: dict[Hashable, Fault] = {}
     for fault in faults:
         # Of an access out of bounds the words up to the comma say whether it reads or writes, and which memory.
         words = {"bounds": fault.sentence.partition(" out of bounds,")[0], "other": fault.sentence}
         what = words.get(fault.kind, ""), fault.sentence.partition(VARIABLE)[2]
-        key = fault.kind, frozenset((place.path, place.line) for place in fault.places), fault.argument, what
+        is_of_buffer = fault.argument is not None and fault.sentence in OF_FLAGS.values()
+        places = frozenset((place.path, place.line) for place in (() if is_of_buffer else fault.places))
+        key = fault.kind, places, fault.argument, what
         first = first_ones.setdefault(key, fault)
         if first.is_lockstep and not fault.is_lockstep:
             first_ones[key] = fault
+        elif is_of_buffer:
+            first_ones[key] = replace(first, places=tuple(dict.fromkeys((*first.places, *fault.places))))
         counts[key] += fault.count
-    return tuple(replace(fault, count=counts[key]) for key, fault in first_ones.items())
+    merged = (replace(fault, count=counts[key]) for key, fault in first_ones.items())
+    return tuple(sorted(merged, key=lambda fault: FAULT_KINDS.index(fault.kind) if fault.kind in FAULT_KINDS else -1))

@@ -25,7 +25,7 @@ from kernlens.model.behaviour import (
     ObservedMachine,
     ObservedRequest,
 )
-from kernlens.model.fault import Fault
+from kernlens.model.fault import FAULT_KINDS, Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.recording.schema import damaged
 
@@ -45,7 +45,6 @@ _WIDEST = 1024
 _LONGEST = 4096
 #: Faults that are kept where the counts are too many.
 _MOST_FAULTS = 100
-_FAULT_KINDS = ("bounds", "race", "uninitialized", "barrier", "other")
 _TOO_MANY = "the counts of its lines are too many to be kept"
 _NUMBERS = ("groups", "groups_done", "instructions", "copied_bytes")
 
@@ -179,7 +178,7 @@ class _Decoder:
             _fail("an access is of no kind or space")
         if not all(each.example is None or each.example.is_bounded for each in behaviour.accesses):
             _fail("a request is of no sub-group")
-        if any(each.kind not in _FAULT_KINDS for each in behaviour.faults):
+        if any(each.kind not in FAULT_KINDS for each in behaviour.faults):
             _fail("a fault is of no kind")
         machine = behaviour.machine
         if machine.unit is not None and machine.unit not in UNITS:

@@ -13,6 +13,8 @@ from kernlens.report.describe import plural
 
 #: The words that stand wherever there are counts.
 COUNTED = "counted in an interpreter, on this data; not time"
+#: What is said where no fault was seen, but for values that were never set.
+NO_FAULT = "no fault in what ran: no access out of bounds, no data race, no barrier that work-items miss"
 #: An access is told of from so many times its ideal on, and from so many lanes on one address.
 _WORTH = 2
 #: Where work-groups lie in their launch.

@@ -30,6 +30,8 @@ def machine_sentence(access: MachineAccess) -> str | None:
             f"{has}; the code has {_sizes(access.code, access.kind)} here, and the others are gone, hoisted, or parts of"
             " another line's"
         )
+    if access.state != JOINED and access.source == access.code:
+        return f"{has}; the code has as many, of one lane each, where lanes access several addresses"
     if access.state != JOINED:
         return f"{has}; the code has {_sizes(access.code, access.kind)}, which do not match"
     joined = f"{has} became {_sizes(access.code, access.kind)}"

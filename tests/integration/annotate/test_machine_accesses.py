@@ -11,8 +11,10 @@ import pytest
 
 from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import causes_of_kernel, observed_causes
+from kernlens.dataclass import replace
 from kernlens.loading.open import open_file
 from kernlens.model.kernel import Kernel
+from kernlens.report.machine_words import machine_sentence
 from kernlens.verbs.observe.observe import observe
 from tests.documents import check_printed
 from tests.integration.cli.test_cli import kernlens as run
@@ -54,6 +56,25 @@ def observed(folder: Path, body: str, *, size: int = 256) -> Kernel:
     observe(folder / "k.cl", size=[size], group=[64], arguments=arguments, device="dg2", recording=folder / "k.klens")
     (program,) = open_file(folder / "k.klens").programs
     return program.kernels["k"]
+
+
+def test_what_one_lane_stores_is_no_mismatch(tmp_path: Path) -> None:
+    """The code stores once for a whole sub-group where one of its lanes does, to local memory too."""
+    body = (
+        "  local float tile[66];\n  int l = get_local_id(0);\n  tile[l + 1] = in[i];\n  if (l == 0)\n"
+        "    tile[0] = in[i + 1];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  out[i] = tile[l];\n"
+    )
+    (store,) = (
+        each
+        for each in machine_accesses(observed(tmp_path, body))
+        if each.kind == "store" and each.line[1] == 7 and each.space == "slm"
+    )
+    assert (store.state, store.source, store.code) == ("uniform", (4,), (4,))
+    assert machine_sentence(store) == (
+        "as the machine code has it: 1 store of 4 bytes of local memory: once for a whole sub-group"
+    )
+    apart = replace(store, state="other")
+    assert "do not match" not in (machine_sentence(apart) or "")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -92,9 +92,10 @@ def started(folder: Path, path: str, *words: str) -> list[dict[str, Any]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = tmp_path_factory.mktemp("start")
     (result / "app.cl").write_text(SOURCE)
-    sizes = ("--size", "256", "--group", "32", "--arg", "random:float:4096", "--arg", "zeros:float:4096")
+    arguments = ("--group", "32", "--arg", "random:float:4096", "--arg", "zeros:float:4096")
     for name in (*FAULTS, "copy", "structures"):
-        words = ("observe", "app.cl", "--kernel", name, "--device", "dg2", *sizes, "-o", f"{name}.klens")
+        size = ("--size", "2048" if name in {"transpose", "histogram"} else "256")
+        words = ("observe", "app.cl", "--kernel", name, "--device", "dg2", *size, *arguments, "-o", f"{name}.klens")
         printed(*words, cwd=result)
     return result
 
@@ -179,3 +180,30 @@ def test_a_line_is_named_once(folder: Path) -> None:
     (entry,) = (each for each in start if each["kernel"] == "structures")
     assert (entry["line"], entry["kind"]) == (31, "strided access")
     assert "1 more access of this line does the same" in entry["sentence"]
+
+
+def test_what_wastes_little_of_all_work_is_left_out(folder: Path) -> None:
+    """A hundredth is the least: the list has place for others."""
+    often = "mandel.klens"
+    for power in range(7):
+        printed("recording", "merge", often, often, "-o", f"mandel_{power}.klens", cwd=folder)
+        often = f"mandel_{power}.klens"
+    start = merged(folder, "little.klens", "structures.klens", "transpose.klens", often)
+    assert start[0]["kernel"] == "mandel"
+    assert all(each["work_share"] >= 0.01 or each["cycles_share"] >= 0.1 for each in start)
+    selection = [(each, list(each.kernels.values())) for each in open_file(folder / "little.klens").counted_code()]
+    (by_counts,) = (line for line in start_here(selection, has_estimate=False).lines if line.cause is not None)
+    assert (by_counts.kernel.name, by_counts.share > 0.3) == ("mandel", True)
+
+
+def test_the_lines_of_one_cause_are_told_once(tmp_path: Path) -> None:
+    lines = [f"  p[i].{each} += b[0] * p[i].v{each};" for each in "xyz"]
+    head = "typedef struct { float x, y, z, w, vx, vy, vz, mass; } particle;"
+    kernel = "kernel void drift(global particle *p, global float *b) {"
+    text = "\n".join((head, kernel, "  int i = get_global_id(0);", *lines, "}"))
+    (tmp_path / "drift.cl").write_text(text)
+    sizes = ("--size", "256", "--group", "32", "--arg", "random:float:4096", "--arg", "zeros:float:4096")
+    printed("observe", "drift.cl", "--device", "dg2", *sizes, "-o", "drift.klens", cwd=tmp_path)
+    (cause,) = started(tmp_path, "drift.klens")
+    assert (cause["line"], cause["kind"]) == (4, "strided access")
+    assert "of this line and lines 5, 6 do the same" in cause["sentence"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 from pathlib import Path
@@ -79,3 +80,53 @@ def test_what_is_not_alike_is_not_compared(new: str, told: str, folder: Path) ->
     difference = behaviour("old", new, folder)
     assert (difference["reason"], difference["lines"], difference["units"]) == (told, [], None)
     assert f"on data: {told}" in run("diff", "old.klens", f"{new}.klens", cwd=folder).stdout
+
+
+#: A race, and the barrier that mends it: it changes the code. And an access out of bounds that smaller data mend.
+RACE = """\
+kernel void copy(global const float *in, global float *out)
+{
+  local float tile[64];
+  int l = get_local_id(0);
+  tile[l] = in[get_global_id(0)];
+  BARRIER;
+  out[get_global_id(0)] = tile[63 - l];
+}
+"""
+
+
+def observed(folder: Path, name: str, text: str, *arguments: str) -> None:
+    (folder / name).mkdir()
+    (folder / name / "copy.cl").write_text(text)
+    words = ("observe", "copy.cl", "--device", "dg2", "--size", "1024", "--group", "64", *arguments)
+    assert run(*words, "-o", f"../{name}.klens", cwd=folder / name).returncode == 0
+
+
+def test_faults_that_are_mended_come_first(tmp_path: Path) -> None:
+    observed(tmp_path, "old", RACE.replace("BARRIER", ""), *ARGUMENTS)
+    observed(tmp_path, "new", RACE.replace("BARRIER", "barrier(CLK_LOCAL_MEM_FENCE)"), *ARGUMENTS)
+    before, after = (behaviour(*sides, tmp_path)["faults"] for sides in (("old", "new"), ("new", "old")))
+    assert (before, after) == ({"old": 1, "new": 0}, {"old": 0, "new": 1})
+    for words in ((), ("--markdown",)):
+        text = run("diff", "old.klens", "new.klens", *words, cwd=tmp_path).stdout
+        text = html.unescape(text)
+        block = text[text.index("on data (counted") if words else text.index("\n\ncopy  ") :]
+        assert block.index("    faults: 0, before 1\n") < block.index("barriers 0 -")
+    assert "faults: 1, before 0" in run("diff", "new.klens", "old.klens", cwd=tmp_path).stdout
+
+
+def test_equal_code_with_other_faults_differs(tmp_path: Path) -> None:
+    observed(tmp_path, "old", OLD, "--arg", "random:float:4096", "--arg", "zeros:float:1000")
+    observed(tmp_path, "new", OLD, *ARGUMENTS)
+    assert behaviour("old", "new", tmp_path)["faults"] == {"old": 1, "new": 0}
+    text = run("diff", "old.klens", "new.klens", cwd=tmp_path).stdout
+    assert "    faults: 0, before 1\n" in text
+    assert "the instructions are the same" in text
+    assert "all equal" in run("diff", "new.klens", "new.klens", cwd=tmp_path).stdout
+
+
+def test_the_units_of_both_sides_come_before_the_code(folder: Path) -> None:
+    text = run("diff", "old.klens", "new.klens", cwd=folder).stdout
+    block = text[text.index("\n\ncopy  ") :].split("\n")
+    assert block[3].startswith("  on data (counted in an interpreter")
+    assert "instructions " in block[5]

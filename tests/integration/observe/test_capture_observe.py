@@ -225,6 +225,30 @@ def test_faults_are_recorded_and_told(app: str, tmp_path: Path) -> None:
     assert listed["places"][0]["line"] == 3
 
 
+def test_what_the_flags_of_a_buffer_forbid_is_told_once_behind_the_race(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "flags", options=("--observe", "--device", "dg2"))
+    (launch,) = behaviours(builds(done)[1])["k"]
+    *races, fault = launch.faults
+    assert {each.kind for each in races} == {"race"}
+    assert (fault.kind, fault.argument, [place.line for place in fault.places]) == ("other", "in", [5, 7])
+    assert fault.count == 4096 + 64
+    assert fault.sentence == "reads a buffer that the host made write-only: mend the flags of clCreateBuffer"
+    assert "Oclgrind says" not in done.err
+    assert "no fault in what ran" not in done.err
+    checked = subprocess.run(
+        [*MAIN, "check", str(done.recording), "--no-faults"], capture_output=True, text=True, timeout=60, check=False
+    )
+    lines = [line.strip() for line in checked.stdout.split("\n")]
+    at = next(number for number, line in enumerate(lines) if line.startswith("fault: "))
+    assert re.search(r":(\d+) ", lines[at - 2]).group(1) == str(races[0].places[0].line)  # type: ignore[union-attr]
+    assert "data race" in lines[at]
+
+
+def test_that_no_fault_was_seen_is_said(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "launches")
+    assert "kernlens: no fault in what ran: no access out of bounds, no data race, " in done.err
+
+
 def test_a_budget_of_time_ends_the_counting(app: str, tmp_path: Path) -> None:
     done = captured(tmp_path, app, "killed", options=("--observe", "--seconds", "1"))
     (launch,) = behaviours(builds(done)[1])["k"]

@@ -110,3 +110,50 @@ def test_what_begins_within_a_unit_is_misaligned_still(tmp_path: Path) -> None:
         source, size=[1024], group=[256], arguments=["zeros:char:1028", "zeros:char:1028"], device="h100"
     )
     assert {each.kind for each in observed_causes(observed, {})} == {"misaligned access"}
+
+
+#: Structures of 32 bytes: each access moves eight times what it asks for, and wastes less than a tenth of all.
+PARTICLES = """\
+typedef struct { float x, y, z, w, vx, vy, vz, mass; } particle;
+kernel void drift(global particle *p, global float *b)
+{
+    int i = get_global_id(0);
+    p[i].x += b[0] * p[i].vx;
+    p[i].y += b[0] * p[i].vy;
+    p[i].z += b[0] * p[i].vz;
+}
+kernel void little(global const particle *p, global float *b)
+{
+    int i = get_global_id(0);
+    float s = 0;
+    for (int k = 0; k < 400; k++)
+        s += b[k * 256 + i];
+    b[i] = s + p[i].x
+        + p[i].y;
+}
+kernel void apart(global const particle *p, global float *b)
+{
+    int i = get_global_id(0);
+    float s = 0;
+    for (int k = 0; k < 60; k++)
+        s += b[k * 256 + i];
+    b[i] = s + p[i].x
+        + b[65536 + i * 8];
+}
+"""
+
+
+@pytest.mark.parametrize(("kernel", "lines"), {"drift": [5, 6, 7], "little": [], "apart": []}.items())
+def test_accesses_that_waste_in_the_same_way_are_one_cause(kernel: str, lines: list[int], tmp_path: Path) -> None:
+    """Those of one stride of a buffer; two buffers, or two strides, are two ways."""
+    source = tmp_path / "particles.cl"
+    source.write_text(PARTICLES)
+    arguments = ["random:float:102400", "zeros:float:102400"]
+    observed = observe(source, kernel=kernel, size=[256], group=[64], arguments=arguments, device="dg2")
+    told = observed_causes(observed, {})
+    assert [sorted(line for _, line in cause.lines) for cause in told] == ([lines] if lines else [])
+    for cause in told:
+        moved = [each for each in observed.accesses if each.space == "global"]
+        units, least = (sum(getattr(each, name)[1] for each in moved) for name in ("units", "least"))
+        assert cause.wasted == units - least
+        assert cause.sentence.endswith("8 more accesses of this line and lines 6, 7 do the same")

@@ -6,6 +6,7 @@ from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.observed_code import ObservedCode, observed_code
 from kernlens.dataclass import dataclass
 from kernlens.model.behaviour import ObservedLine
+from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
 
 
@@ -36,11 +37,17 @@ class ObservedLineChange:
 @dataclass(frozen=True, slots=True)
 class BehaviourChange:
     """The lines that do something else, in the new side's order; none, and a ``reason``, where the launches cannot be compared.
-    ``units`` are those of all lines on both sides."""
+    ``units`` are those of all lines on both sides. ``faults`` are those that were seen, None if a side was not observed."""
 
     lines: tuple[ObservedLineChange, ...] = ()
     units: tuple[int, int] = (0, 0)
     reason: str = ""
+    faults: tuple[tuple[Fault, ...], tuple[Fault, ...]] | None = None
+
+    @property
+    def has_other_faults(self) -> bool:
+        """True if the sides have other numbers of faults."""
+        return self.faults is not None and len(self.faults[0]) != len(self.faults[1])
 
 
 def behaviour_change(old: Kernel, new: Kernel, sources: SourceLines) -> BehaviourChange | None:
@@ -51,8 +58,10 @@ def behaviour_change(old: Kernel, new: Kernel, sources: SourceLines) -> Behaviou
     before, after = sides
     if before is None or after is None:
         return BehaviourChange(reason=f"only the {'new' if before is None else 'old'} side was observed")
+    is_known = all(side.launches or side.others or side.faults for side in (before, after))
+    faults = (before.faults, after.faults) if is_known else None
     if (reason := _unlike(before, after)) is not None:
-        return BehaviourChange(reason=reason)
+        return BehaviourChange(reason=reason, faults=faults)
     lines: dict[LineKey, list[ObservedLine | None]] = {}
     for number, (side, key_of) in enumerate(((before, sources.old_key), (after, sources.new_key))):
         for (path, line), counts in side.lines.items():
@@ -63,7 +72,7 @@ def behaviour_change(old: Kernel, new: Kernel, sources: SourceLines) -> Behaviou
     )
     totals = tuple(sum(line.units for line in side.lines.values()) for side in (before, after))
     differing = tuple(each for each in changes if any(a != b for a, b in (each.units, each.waves, each.runs)))
-    return BehaviourChange(differing, (totals[0], totals[1]))
+    return BehaviourChange(differing, (totals[0], totals[1]), faults=faults)
 
 
 def _unlike(old: ObservedCode, new: ObservedCode) -> str | None:

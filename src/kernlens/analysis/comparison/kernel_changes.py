@@ -74,7 +74,9 @@ class KernelChange:
 
     @property
     def differs(self) -> bool:
-        """True if anything differs, or what alone is to be compared cannot be."""
+        """True if anything differs, or what alone is to be compared cannot be. Of what equal code did on data faults count."""
+        if self.behaviour is not None and self.behaviour.has_other_faults:
+            return True
         if not self.has_code:
             return self.behaviour is not None and bool(self.behaviour.lines or self.behaviour.reason)
         return bool(self.figures) or not self.is_same_code
@@ -129,9 +131,10 @@ class Comparison:
             behaviour = behaviour_change(pair.old, pair.new, sources)
             return KernelChange(pair, (), True, sources=sources, behaviour=behaviour, has_code=False)
         change = self._code_change(pair)
-        if not change.differs or not (pair.old.behaviours or pair.new.behaviours):
+        if not (pair.old.behaviours or pair.new.behaviours):
             return change
-        return replace(change, behaviour=behaviour_change(pair.old, pair.new, self._source_lines(pair)))
+        observed = replace(change, behaviour=behaviour_change(pair.old, pair.new, self._source_lines(pair)))
+        return observed if observed.differs else change
 
     def _code_change(self, pair: KernelPair) -> KernelChange:
         is_equal = pair.old.code == pair.new.code and pair.old_program.device == pair.new_program.device

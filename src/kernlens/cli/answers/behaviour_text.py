@@ -9,6 +9,7 @@ from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.behaviour import Behaviour, ObservedLine
 from kernlens.model.fault import Fault
 from kernlens.report.behaviour_words import (
+    NO_FAULT,
     cause_sentence,
     coverage_sentences,
     fault_sentence,
@@ -50,7 +51,7 @@ def behaviour_lines(
     if not observed.faults:
         unset = "no value that was never set" if uninitialized else "values that were never set: see --uninitialized"
         yield ""
-        yield f"No fault in what ran: no access out of bounds, no data race, no barrier that work-items miss; {unset}"
+        yield f"{NO_FAULT[0].upper()}{NO_FAULT[1:]}; {unset}"
 
 
 def _legend(observed: Behaviour) -> str:

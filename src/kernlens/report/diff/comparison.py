@@ -129,12 +129,12 @@ def kernel_lines(
     """Yield a changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
     yield ""
     yield style(f"{pair_words(change.pair)}  {_programs(change.pair)}", bold=True)
+    yield from behaviour_lines(change.behaviour)
     if change.figures:
         yield "  " + ", ".join(
             f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
         )
     yield from _own_figures(change)
-    yield from behaviour_lines(change.behaviour)
     if not change.has_code:
         yield "  there is no machine code of both sides: what they did on data is all that is compared"
         return
@@ -172,18 +172,31 @@ def behaviour_lines(change: BehaviourChange | None) -> Iterator[str]:
     """Yield what a kernel does otherwise on data, as an interpreter counted it, or why that is not known."""
     if change is None:
         return
+    faults = _fault_words(change)
     if change.reason:
         yield style(f"  on data: {change.reason}", dim=True)
+        yield from (f"    {words}" for words in faults)
         return
     old, new = change.units
     sums = f": {new:,} units of memory in all, before {old:,}" if old != new else ""
     yield f"  on data ({COUNTED}){sums}"
+    yield from (f"    {words}" for words in faults)
     told = [words for line in change.lines if (words := _otherwise(line))]
     yield from (f"    {words}" for words in told[:_MOST_OBSERVED])
     if len(told) > _MOST_OBSERVED:
         yield f"    and {plural(len(told) - _MOST_OBSERVED, 'more line')} (--json has all)"
     if not told:
         yield "    no line moves another number of units a request on average, or runs more or less often"
+
+
+def _fault_words(change: BehaviourChange) -> Iterator[str]:
+    """Yield how many faults were seen on the sides, if that differs."""
+    if change.faults is None or not change.has_other_faults:
+        return
+    old, new = change.faults
+    unset = [sum(fault.kind == "uninitialized" for fault in side) for side in change.faults]
+    alone = "; values that were never set: only --uninitialized looks for them" if 0 in unset and any(unset) else ""
+    yield f"faults: {len(new):,}, before {len(old):,}{alone}"
 
 
 def _otherwise(line: ObservedLineChange) -> str:

@@ -90,6 +90,9 @@ def _behaviour(change: KernelChange, behaviour: BehaviourChange) -> Document:
     return {
         "reason": behaviour.reason or None,
         "units": None if behaviour.reason else dict(zip(("old", "new"), behaviour.units, strict=True)),
+        "faults": None
+        if behaviour.faults is None
+        else dict(zip(("old", "new"), map(len, behaviour.faults), strict=True)),
         "lines": [
             {
                 **_place(change, line.key),

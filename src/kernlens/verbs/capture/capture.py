@@ -59,7 +59,7 @@ class Capture:
     binaries it had built in the same run. ``missing`` says what is not in the recording, ``reason`` why nothing is;
     ``findings`` are sentences on what else is to be known of it; ``unmatched`` has those on programs of ``replace`` that
     nothing stood in for, by the program. ``faults`` are those that an interpreter
-    saw, each with its kernel."""
+    saw, each with its kernel; ``is_counted`` is whether it counted a launch."""
 
     recording: Path | None
     exit_status: int | None
@@ -75,6 +75,7 @@ class Capture:
     empty_caches: bool = False
     own_binaries: int = 0
     faults: tuple[tuple[str, Fault], ...] = ()
+    is_counted: bool = False
 
     def __repr__(self) -> str:
         words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
@@ -340,6 +341,7 @@ def _finish(
         from_binary=captured.from_binary,
         own_binaries=captured.own_binaries,
         faults=() if seen is None else tuple(seen.faults),
+        is_counted=seen is not None and seen.is_counted,
         missing=tuple(captured.missing),
         findings=(
             *endings(status, process, captured.last_calls),

@@ -22,7 +22,8 @@ ReadKernels = Callable[[str, BuildEvent, BuiltDevice], tuple[str, Sequence[str]]
 
 
 class ObservedPrograms:
-    """The builds of what was observed. ``faults`` are those of all launches, each with its kernel."""
+    """The builds of what was observed. ``faults`` are those of all launches, each with its kernel; ``is_counted`` is
+    whether a launch was counted."""
 
     def __init__(self, spool: Spool, observing: Observing, code: DeviceCode) -> None:
         self._observing, self._code = observing, code
@@ -33,6 +34,7 @@ class ObservedPrograms:
         self._not_counted: dict[str, list[str]] = defaultdict(list)
         self._is_uncompiled = False
         self.faults: list[tuple[str, Fault]] = []
+        self.is_counted = False
 
     def note(self, events: Iterable[BuildEvent], counters: Iterable[Counter], read: ReadKernels) -> None:
         """Note what has to be known of all builds before the first is added."""
@@ -66,6 +68,7 @@ class ObservedPrograms:
         for kernel, launches in behaviours.items():
             for each in launches:
                 self.faults += [(kernel, fault) for fault in each.faults]
+                self.is_counted |= each.is_counted
                 if each.reason:
                     self._not_counted[each.reason].append(kernel)
 

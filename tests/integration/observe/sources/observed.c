@@ -25,6 +25,15 @@ static const char FAULTS[] = "kernel void k(global const int *in, global int *ou
                              "{\n"
                              "    out[get_global_id(0) + 4090] = in[0];\n"
                              "}\n";
+static const char FLAGS[] = "kernel void k(global const int *in, global int *out)\n"
+                            "{\n"
+                            "    int l = get_local_id(0);\n"
+                            "    local int s[64];\n"
+                            "    s[l] = in[l];\n"
+                            "    if (l == 3)\n"
+                            "        s[l] += in[l + 1];\n"
+                            "    out[get_global_id(0)] = s[l ^ 63];\n"
+                            "}\n";
 static const char LOCKSTEP[] = "kernel void k(global const int *in, global int *out)\n"
                                "{\n"
                                "    volatile local int s[64];\n"
@@ -52,6 +61,7 @@ static const char ENDLESS[] = "kernel void k(global const int *in, global int *o
 
 static cl_context context;
 static cl_device_id device;
+static cl_mem_flags first_buffer = CL_MEM_READ_WRITE;
 
 static void check(cl_int status, const char *what)
 {
@@ -100,7 +110,7 @@ static long launch(cl_program program, const char *name, cl_uint dimensions, con
     for (int each = 0; each < COUNT; ++each)
         numbers[each] = each + start;
     cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-    cl_mem memory[2] = {clCreateBuffer(context, flags, COUNT * sizeof *numbers, numbers, &status),
+    cl_mem memory[2] = {clCreateBuffer(context, first_buffer | CL_MEM_COPY_HOST_PTR, COUNT * sizeof *numbers, numbers, &status),
                         clCreateBuffer(context, flags, COUNT * sizeof *numbers, numbers, &status)};
     cl_kernel kernel = clCreateKernel(program, name, &status);
     check(status, "kernel");
@@ -165,6 +175,9 @@ int main(int count, char **words)
         printf("add %ld\n", launch(build(KERNELS, NULL), "add", 1, GROUP, 1, 0));
         pthread_create(&threads[0], NULL, kill_soon, NULL);
         launch(build(ENDLESS, NULL), "k", 1, GROUP, 1, 0);
+    } else if (strcmp(word, "flags") == 0) {
+        first_buffer = CL_MEM_WRITE_ONLY;
+        launch(build(FLAGS, NULL), "k", 1, GROUP, 1, 0);
     } else {
         const char *source =
             strcmp(word, "faults") == 0 ? FAULTS : strcmp(word, "lockstep") == 0 ? LOCKSTEP : strcmp(word, "fatal") == 0 ? FATAL : UNKNOWN;
