@@ -15,7 +15,7 @@ from math import ceil
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.analysis.trip_weights import loops_at, loops_headed, weights_of_rows
 from kernlens.analysis.unrolling import SourceLoop, Unrolling, innermost_first
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import TooManyError
 from kernlens.model.behaviour import ObservedLoop
 from kernlens.model.kernel import Kernel
@@ -71,12 +71,14 @@ def plural_loops(count: int) -> str:
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A loop of the source, with the rounds that a sub-group runs: the rounds of the loops of the code that are it, by their
-    numbers, none where they do not match, and what is to be said."""
+    numbers, none where they do not match, and what is to be said. ``exact`` are those that are proven, with the part of a last
+    one."""
 
     choice: LineChoice
     rounds: int
     counts: dict[int, int]
     words: str
+    exact: dict[int, Fraction] = field(default_factory=dict)
 
 
 def _matches(kernel: Kernel, observed: ObservedCode) -> Iterator[_Match]:
@@ -87,7 +89,8 @@ def _matches(kernel: Kernel, observed: ObservedCode) -> Iterator[_Match]:
     matches: dict[Line, _Match] = {}
     for loop in innermost_first(sources, [each.depth for each in kernel.loops.loops]):
         matches[loop.line] = match = _match(unrolling, loop)
-        unrolling.counts |= match.counts
+        if loop.is_even:
+            unrolling.counts |= match.exact
     yield from (matches[loop.line] for loop in sources)
 
 
@@ -141,26 +144,39 @@ def _match(unrolling: Unrolling, loop: SourceLoop) -> _Match:
         return _Match(choice, rounds, {}, f"{told}; the code has none, the compiler unrolled or removed it")
     if not loop.work:
         return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; no work-item ran it")
-    rest = _with_rest(unrolling, loop)
-    if rest is not None:
-        often, counts = rest
+    split = _with_rest(unrolling, loop)
+    if split is not None:
+        often, counts = split
         words = f"{told}; unrolled {often} times: {rounds // often:,} of the code and a rest"
-        return _Match(choice, rounds, counts, words)
+        return _Match(choice, rounds, counts, words, {number: Fraction(count) for number, count in counts.items()})
     if len(numbers) != loop.of_source:
         return _Match(choice, rounds, {}, f"{told}; the code has {plural_loops(len(numbers))} for it, one round each")
     copies = [each for number in numbers if (each := unrolling.copies(loop, number)) is not None]
     common = set.intersection(*copies) if copies else set()
-    outside = unrolling.rest(loop, numbers[0])
-    if len(common) == 1 and 0 not in common and outside is not None and (rounds - outside) >= 0:
+    if len(common) == 1 and 0 not in common:
         (often,) = common
-        left = ceil(rounds - outside)
-        own = ceil(left / often)
-        if not outside or own * often + outside == rounds:
-            words = "" if often == 1 else f"; unrolled {often} times: {own:,} of the code"
-            words += f"{',' if words else ';'} and {outside} around it" if outside else ""
-            return _Match(choice, rounds, dict.fromkeys(numbers, own), f"{told}{words}")
+        rest = unrolling.rest(loop, numbers[0], often)
+        own = _rounds_of_code(loop, often, rest)
+        if own is not None:
+            words = "" if often == 1 else f"; unrolled {often} times: {ceil(own):,} of the code"
+            words += ", the last in part" if own != int(own) else ", and a rest" if rest and often > 1 else ""
+            counts = dict.fromkeys(numbers, ceil(own))
+            return _Match(choice, rounds, counts, f"{told}{words}", dict.fromkeys(numbers, own))
     why = "its accesses are not those of the source" if copies else "no access shows whether the compiler unrolled it"
     return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; {why}")
+
+
+def _rounds_of_code(loop: SourceLoop, often: int, rest: Fraction | None) -> Fraction | None:
+    """Return the rounds of a loop of the code that holds ``often`` of the source's, with ``rest`` of them right around it,
+    which run or do not; None where that leaves a choice."""
+    if rest is None:
+        return None
+    if not rest or not loop.is_even:
+        return Fraction(loop.rounds, often) if not rest else Fraction(loop.rounds // often)
+    ways = {
+        Fraction(rounds, often) for rounds in (loop.rounds, loop.rounds - rest) if rounds >= 0 and rounds % often == 0
+    }
+    return ways.pop() if len(ways) == 1 else None
 
 
 def _with_rest(unrolling: Unrolling, loop: SourceLoop) -> tuple[int, dict[int, int]] | None:

@@ -37,16 +37,16 @@ class SourceLoop:
 
 class Unrolling:
     """The bytes of a kernel's accesses, of its code and as they were counted. ``counts`` are the rounds of loops of the code as
-    far as they are known: loops are asked for after those inside them."""
+    far as they are known and always the same, with the part of a last one: loops are asked for after those inside them."""
 
     def __init__(self, kernel: Kernel, observed: ObservedCode, loops: Sequence[SourceLoop]) -> None:
         assert kernel.loops is not None
-        self.counts: dict[int, int] = {}
+        self.counts: dict[int, Fraction] = {}
         self._nest = kernel.loops.loops
-        self._loops = loops
-        self._uneven = {number for loop in loops if not loop.is_even for number in loop.numbers}
+        self._loops = sorted(loops, key=lambda loop: loop.entries)
         self._code = _code_bytes(kernel, observed.machine.width)
         self._static, self._counted = _source_bytes(observed)
+        self._guarded = _guarded(observed)
 
     def copies(self, loop: SourceLoop, number: int) -> set[int] | None:
         """Return how many rounds of the source's loop one of the code may hold: one number where its accesses decide, several
@@ -58,17 +58,17 @@ class Unrolling:
                 common = own if common is None else common & own or {0}
         return common
 
-    def rest(self, loop: SourceLoop, number: int) -> Fraction | None:
-        """Return how many rounds of the source's loop are in the code right around one of the code's; None where lines
-        differ."""
+    def rest(self, loop: SourceLoop, number: int, often: int) -> Fraction | None:
+        """Return how many rounds of the source's loop are in the code right around one of the code's that holds ``often``;
+        None where lines differ."""
         parent = self._nest[number].parent
         around = self._code.get(-1 if parent is None else parent, {})
-        rests = {
-            max(Fraction(0), self._ratio(loop, line, around.get(line, Fraction(0))) / len(loop.numbers) - once)
-            for line in self._code.get(number, {})
-            if self._static.get(line) and self._counted[line]
-            for once in (1 if self._is_condition(loop, line) else 0,)
-        }
+        rests = set()
+        for line, size in self._sizes(number).items():
+            if self._static.get(line) and self._counted[line]:
+                outside = around.get(line, Fraction(0)) / len(loop.numbers)
+                once = 1 if self._is_condition(loop, line) else 0
+                rests.add(max(Fraction(0), outside / size * often - once))
         return rests.pop() if len(rests) == 1 else None if rests else Fraction(0)
 
     def _ratio(self, loop: SourceLoop, line: Line, size: Fraction) -> Fraction:
@@ -87,10 +87,10 @@ class Unrolling:
         sizes: dict[Line, Fraction] = {}
         unknown: set[Line] = set()
         for inner in range(number, self._nest[number].last + 1):
-            times: int | None = 1
+            times: Fraction | None = Fraction(1)
             around: int | None = inner
             while times is not None and around is not None and around != number:
-                times = None if around in self._uneven else times * self.counts.get(around, 0) or None
+                times = times * self.counts[around] if around in self.counts else None
                 around = self._nest[around].parent
             for line, size in self._code.get(inner, {}).items():
                 if times is None:
@@ -108,15 +108,21 @@ class Unrolling:
             return set()
         nests = self._nests(loop, copies.numerator)
         exact = {1} if self._is_condition(loop, line) else {each for each in nests if each == often}
-        return {copies.numerator // each for each in exact or {each for each in nests if each > often}}
+        if not exact or (line in self._guarded and len(nests) > 1):
+            exact |= {each for each in nests if each > often}
+        return {copies.numerator // each for each in exact}
 
     def _nests(self, loop: SourceLoop, most: int) -> set[int]:
         """Return the divisors of ``most`` that loops which may be inside this one have as their rounds, each or together."""
         nests = {1}
         for each in self._loops:
-            if each is loop or not each.is_even or each.rounds < 2 or each.entries > loop.work:
+            if each is loop or not each.is_even or each.rounds < 2:
                 continue
-            nests |= {nest * each.rounds for nest in nests if most % (nest * each.rounds) == 0}
+            nests |= {
+                nest * each.rounds
+                for nest in nests
+                if most % (nest * each.rounds) == 0 and each.entries <= nest * loop.work
+            }
             if len(nests) > _MOST_NESTS:
                 break
         return nests
@@ -151,6 +157,29 @@ def _source_bytes(observed: ObservedCode) -> tuple[dict[Line, int], dict[Line, F
                 if launch is observed.launches[0]:
                     static[line] = static.get(line, 0) + each.width
     return static, counted
+
+
+def _guarded(observed: ObservedCode) -> set[Line]:
+    """Return the lines with accesses that ran as often as one way of a branch which is not a loop's: they may have run in some
+    rounds only, whatever number of them."""
+    lines: set[Line] = set()
+    for launch in observed.launches:
+        own = [
+            (of.place and of.place.line, {of.entries, rounds})
+            for of in launch.loops
+            for work in (round(of.entries * of.mean),)
+            for rounds in (work, work - of.entries)
+        ]
+        ways = {
+            share
+            for branch in launch.branches
+            if sum(map(bool, branch.shares)) > 1 and (branch.place and branch.place.line, set(branch.shares)) not in own
+            for share in branch.shares
+        }
+        for each in launch.accesses:
+            if each.place is not None and each.lanes in ways:
+                lines.add((observed.paths.get(each.place.path, each.place.path), each.place.line))
+    return lines
 
 
 def innermost_first(loops: Iterable[SourceLoop], depths: Sequence[int]) -> list[SourceLoop]:
