@@ -14,6 +14,8 @@ from kernlens.loading.open import open_file
 from kernlens.model.kernel import Kernel
 from kernlens.verbs.observe.observe import observe
 from tests.integration.cli.test_cli import kernlens as run
+from tests.integration.observe.test_darktable_counters import LAUNCHES
+from tests.whole import each_run
 
 pytestmark = [
     pytest.mark.skipif(not Path("/usr/lib/oclgrind/liboclgrind-rt.so").exists(), reason="no Oclgrind 21.10"),
@@ -54,12 +56,12 @@ def bytes_of_lines(kernel: Kernel) -> tuple[Counter[int], Counter[int]]:
     for row, kind in enumerate(kernel.instructions.kinds):
         place, access = kernel.source_map.places[row], kind.access
         if place is not None and access is not None and access.action in ("load", "store"):
-            lanes = min(access.lanes, launch.machine.width)
+            lanes = access.lanes if 1 < access.lanes < launch.machine.width else launch.machine.width
             weighed[place.line] += kernel.trip_weights.rows[row] * lanes * access.element_bytes * access.elements
     counted: Counter[int] = Counter()
     for each in launch.accesses:
         if each.place is not None:
-            counted[each.place.line] += each.bytes
+            counted[each.place.line] += each.requests * each.width * launch.machine.width
     return weighed, counted
 
 
@@ -77,6 +79,33 @@ def test_lines_move_what_was_counted(nest: str, rounds: int, inner: int, tmp_pat
     assert kernel.trip_weights is not None
     assert kernel.trip_weights.observed is not None
     assert not any("at most" in note or "one round each" in note for note in kernel.trip_weights.observed.notes)
+
+
+@pytest.mark.parametrize(
+    "name",
+    each_run(
+        "pixelmax",
+        "gauss_c1",
+        others=("blur_line", "conv_yuv", "dn_v", "dwt_col", "dwt_row", "gauss_t4", "nlm_h", "rcd_1_1"),
+    ),
+)
+def test_kernels_of_an_application_move_what_was_counted(name: str, darktable_kernels: Path, tmp_path: Path) -> None:
+    """Their accesses are all in the code, and in no branch that is taken less often."""
+    launch = LAUNCHES[name]
+    observe(
+        darktable_kernels / launch["file"],
+        kernel=launch["kernel"],
+        size=launch["size"],
+        group=launch["group"],
+        arguments=launch["arguments"],
+        device="dg2",
+        options=f"-I{darktable_kernels}",
+        recording=tmp_path / "k.klens",
+    )
+    (program,) = open_file(tmp_path / "k.klens").programs
+    weighed, counted = bytes_of_lines(kernel_with_executions(program.kernels[launch["kernel"]]))
+    assert counted
+    assert {line: weighed[line] for line in counted} == counted
 
 
 @pytest.mark.parametrize(("rounds", "inner"), [(3, 2), (3, 8), (16, 12)])
