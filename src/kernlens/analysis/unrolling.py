@@ -86,12 +86,13 @@ class Unrolling:
         """Return the bytes of a lane that one round accesses, line by line, without lines whose rounds are not known."""
         sizes: dict[Line, Fraction] = {}
         unknown: set[Line] = set()
+        rounds: dict[int, Fraction | None] = {number: Fraction(1)}
         for inner in range(number, self._nest[number].last + 1):
-            times: Fraction | None = Fraction(1)
-            around: int | None = inner
-            while times is not None and around is not None and around != number:
-                times = times * self.counts[around] if around in self.counts else None
-                around = self._nest[around].parent
+            around = self._nest[inner].parent
+            if inner != number and around is not None:
+                outer, own = rounds[around], self.counts.get(inner)
+                rounds[inner] = None if outer is None or own is None else outer * own
+            times = rounds[inner]
             for line, size in self._code.get(inner, {}).items():
                 if times is None:
                     unknown.add(line)
