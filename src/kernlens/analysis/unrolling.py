@@ -1,4 +1,4 @@
-"""How many rounds of a source's loop are in one round of a loop of the code, by the bytes of their accesses.
+"""The rounds of a loop of the source that are in one round of a loop of the code, by the bytes of their accesses.
 
 A loop of the code holds the accesses of so many rounds as the compiler unrolled it, and in each of these all rounds of the
 loops inside that the code has not, or that it runs there. An interpreter counted both: how often the accesses of a line ran for
