@@ -1,21 +1,23 @@
 """The number of times that sub-groups ran each instruction of a kernel, from what an interpreter counted of its source.
 
-A loop of the source and one of the code are the same if they have the same line, and no others do; how many accesses the code
-has for each of the source shows whether the compiler unrolled it. An instruction runs at most as often as its source line.
+A loop of the source and one of the code are the same if they have the same line, and no others do; how many bytes the code
+accesses for those of the source shows whether the compiler unrolled it (``unrolling``). An instruction runs at most as often as
+its source line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import chain
 from math import ceil
 
-from kernlens.analysis.observed_code import ObservedCode, observed_code
-from kernlens.analysis.trip_weights import loops_at, weights_of_rows
-from kernlens.dataclass import dataclass
+from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
+from kernlens.analysis.trip_weights import loops_at, loops_headed, weights_of_rows
+from kernlens.analysis.unrolling import SourceLoop, Unrolling, innermost_first
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import TooManyError
-from kernlens.model.behaviour import CONSTANT, GLOBAL, LOCAL, ObservedLoop
-from kernlens.model.instruction_kind import PREFETCH
+from kernlens.model.behaviour import ObservedLoop
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.trips import Executions, Trips, TripWeights
@@ -69,94 +71,127 @@ def plural_loops(count: int) -> str:
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A loop of the source, with the rounds that a sub-group runs: the rounds of the loops of the code that are it, by their
-    numbers, none where they do not match, and what is to be said."""
+    numbers, none where they do not match, and what is to be said. ``exact`` are those that are proven, with the part of a last
+    one."""
 
     choice: LineChoice
     rounds: int
     counts: dict[int, int]
     words: str
+    exact: dict[int, Fraction] = field(default_factory=dict)
 
 
 def _matches(kernel: Kernel, observed: ObservedCode) -> Iterator[_Match]:
     """Yield what the loops of the source are in the code, each line once."""
     assert kernel.loops is not None
-    of_lines: dict[tuple[str, int], list[list[ObservedLoop]]] = {}
+    sources = _source_loops(kernel, observed)
+    unrolling = Unrolling(kernel, observed, sources)
+    matches: dict[Line, _Match] = {}
+    for loop in innermost_first(sources, [each.depth for each in kernel.loops.loops]):
+        matches[loop.line] = match = _match(unrolling, loop)
+        if loop.is_even:
+            unrolling.counts |= match.exact
+    yield from (matches[loop.line] for loop in sources)
+
+
+def _source_loops(kernel: Kernel, observed: ObservedCode) -> list[SourceLoop]:
+    """Return the loops of the source in the order of their lines. A loop of the code is that of the line of its branch back; if
+    no line has that, it is one of the first line whose instructions it holds."""
+    assert kernel.loops is not None
+    of_lines: dict[Line, list[list[tuple[Fraction, ObservedLoop]]]] = {}
     for launch in observed.launches:
-        own: dict[tuple[str, int], list[ObservedLoop]] = {}
+        own: dict[Line, list[tuple[Fraction, ObservedLoop]]] = {}
         for loop in launch.loops:
             if loop.place is not None and loop.entries:
                 path = observed.paths.get(loop.place.path, loop.place.path)
-                own.setdefault((path, loop.place.line), []).append(loop)
+                own.setdefault((path, loop.place.line), []).append((launch.times, loop))
         for line, loops in own.items():
             of_lines.setdefault(line, []).append(loops)
-    taken: set[int] = set()
+    at = {line: loops_at(kernel.loops, kernel.source_map, LineChoice(*line)) for line in of_lines}
+    headed = {
+        line: numbers & loops_headed(kernel.loops, kernel.source_map, LineChoice(*line)) for line, numbers in at.items()
+    }
+    taken = set().union(*headed.values())
+    sources = []
     for line, launches in sorted(of_lines.items()):
-        choice = LineChoice(*line)
-        numbers = sorted(loops_at(kernel.loops, kernel.source_map, choice) - taken)
-        rounds = max(1, min(round(_mean_rounds(chain.from_iterable(launches))), _MOST_ROUNDS))
-        match = _match(kernel, observed, choice, rounds, numbers, max(map(len, launches)))
-        taken |= match.counts.keys()
-        yield match
+        numbers = headed[line] or at[line] - taken
+        taken |= numbers
+        every = list(chain.from_iterable(launches))
+        entries = sum((times * loop.entries for times, loop in every), Fraction(0))
+        work = sum((times * round(loop.entries * loop.mean) for times, loop in every), Fraction(0))
+        is_even = len({rounds for _, loop in every for rounds in (loop.least, loop.most)}) == 1
+        rounds = max(1, min(round(_mean_rounds(every)), _MOST_ROUNDS))
+        sources.append(
+            SourceLoop(line, max(map(len, launches)), rounds, entries, work, is_even, tuple(sorted(numbers)))
+        )
+    return sources
 
 
-def _mean_rounds(loops: Iterable[ObservedLoop]) -> float:
+def _mean_rounds(loops: Iterable[tuple[Fraction, ObservedLoop]]) -> float:
     """Return the rounds of a sub-group, on average over all that came in."""
-    rounds = [(loop.entries, loop.mean if loop.sub_group_rounds is None else loop.sub_group_rounds) for loop in loops]
+    rounds = [
+        (float(times) * loop.entries, loop.mean if loop.sub_group_rounds is None else loop.sub_group_rounds)
+        for times, loop in loops
+    ]
     return sum(entries * mean for entries, mean in rounds) / max(1, sum(entries for entries, _ in rounds))
 
 
-def _match(
-    kernel: Kernel, observed: ObservedCode, choice: LineChoice, rounds: int, numbers: list[int], of_source: int
-) -> _Match:
-    """Return what ``of_source`` loops at one line of the source, of so many rounds, are among these loops of the code."""
-    copies = [_copies(kernel, observed, number) for number in numbers]
-    told, times = f"{rounds:,} round{'' if rounds == 1 else 's'}", sorted(max(each, default=0) for each in copies)
+def _match(unrolling: Unrolling, loop: SourceLoop) -> _Match:
+    """Return what the loops at a line of the source are in the code, once those inside them are known."""
+    choice, rounds, numbers = LineChoice(*loop.line), loop.rounds, loop.numbers
+    told = f"{rounds:,} round{'' if rounds == 1 else 's'}"
     if not numbers:
         return _Match(choice, rounds, {}, f"{told}; the code has none, the compiler unrolled or removed it")
-    if of_source == 1 and len(numbers) == 2 and all(len(each) == 1 for each in copies) and times[0] == 1 < times[1]:
-        often = times[1]
-        counts = {
-            number: rounds // often if often in each else rounds % often
-            for number, each in zip(numbers, copies, strict=True)
-        }
-        return _Match(
-            choice, rounds, counts, f"{told}; unrolled {often} times: {rounds // often:,} of the code and a rest"
-        )
-    if len(numbers) != of_source:
+    if not loop.work:
+        return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; no work-item ran it")
+    split = _with_rest(unrolling, loop)
+    if split is not None:
+        often, counts = split
+        words = f"{told}; unrolled {often} times: {rounds // often:,} of the code and a rest"
+        return _Match(choice, rounds, counts, words, {number: Fraction(count) for number, count in counts.items()})
+    if len(numbers) != loop.of_source:
         return _Match(choice, rounds, {}, f"{told}; the code has {plural_loops(len(numbers))} for it, one round each")
-    every = set().union(*copies)
-    if every == {1}:
-        return _Match(choice, rounds, dict.fromkeys(numbers, rounds), told)
-    if len(every) == 1 and times[0] > 1:
-        own = ceil(rounds / times[0])
-        return _Match(
-            choice, rounds, dict.fromkeys(numbers, own), f"{told}; unrolled {times[0]} times: {own:,} of the code"
-        )
-    why = "its accesses are not those of the source" if every else "no access shows whether the compiler unrolled it"
+    copies = [each for number in numbers if (each := unrolling.copies(loop, number)) is not None]
+    common = set.intersection(*copies) if copies else set()
+    if len(common) == 1 and 0 not in common:
+        (often,) = common
+        rest = unrolling.rest(loop, numbers[0], often)
+        own = _rounds_of_code(loop, often, rest)
+        if own is not None:
+            words = "" if often == 1 else f"; unrolled {often} times: {ceil(own):,} of the code"
+            words += ", the last in part" if own != int(own) else ", and a rest" if rest and often > 1 else ""
+            counts = dict.fromkeys(numbers, ceil(own))
+            return _Match(choice, rounds, counts, f"{told}{words}", dict.fromkeys(numbers, own))
+    why = "its accesses are not those of the source" if copies else "no access shows whether the compiler unrolled it"
     return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; {why}")
 
 
-def _copies(kernel: Kernel, observed: ObservedCode, number: int) -> set[int]:
-    """Return how many times the bytes of the source's accesses those of the code are, in a loop but in none inside it, line by
-    line; 0 where that is no whole number. Compilers join the accesses of several rounds in a wide one. A message of fewer lanes
-    than a sub-group has is a part of one."""
-    loops, source_map, width = kernel.loops, kernel.source_map, observed.machine.width
-    assert loops is not None
-    assert source_map is not None
-    of_code: dict[tuple[str, int], float] = {}
-    for row, kind in enumerate(kernel.instructions.kinds):
-        place = source_map.places[row]
-        access = kind.access
-        if loops.innermost[row] != number or place is None or access is None or not access.action:
-            continue
-        if access.action != PREFETCH and not access.is_spill:
-            key = place.path, place.line
-            part = access.lanes / width if 1 < access.lanes < width else 1
-            of_code[key] = of_code.get(key, 0) + part * access.element_bytes * access.elements
-    of_source: dict[tuple[str, int], int] = {}
-    for each in observed.launches[0].accesses:
-        if each.place is not None and each.space in (GLOBAL, CONSTANT, LOCAL):
-            path = observed.paths.get(each.place.path, each.place.path)
-            of_source[path, each.place.line] = of_source.get((path, each.place.line), 0) + each.width
-    ratios = [size / of_source[key] for key, size in of_code.items() if of_source.get(key)]
-    return {int(ratio) if ratio == int(ratio) else 0 for ratio in ratios}
+def _rounds_of_code(loop: SourceLoop, often: int, rest: Fraction | None) -> Fraction | None:
+    """Return the rounds of a loop of the code that holds ``often`` of the source's, with ``rest`` of them right around it,
+    which run or do not; None where that leaves a choice."""
+    if rest is None:
+        return None
+    if not rest or not loop.is_even:
+        return Fraction(loop.rounds, often) if not rest else Fraction(loop.rounds // often)
+    ways = {
+        Fraction(rounds, often) for rounds in (loop.rounds, loop.rounds - rest) if rounds >= 0 and rounds % often == 0
+    }
+    return ways.pop() if len(ways) == 1 else None
+
+
+def _with_rest(unrolling: Unrolling, loop: SourceLoop) -> tuple[int, dict[int, int]] | None:
+    """Return how many rounds of a source's loop the first of two loops of the code holds, where the second has the rest, and
+    the rounds of both; None where they are not so."""
+    if loop.of_source != 1 or len(loop.numbers) != 2:
+        return None
+    copies = [unrolling.copies(loop, number) for number in loop.numbers]
+    if any(each is None or len(each) != 1 for each in copies):
+        return None
+    times = [next(iter(each)) for each in copies if each]
+    often = max(times)
+    if min(times) != 1 or often == 1:
+        return None
+    return often, {
+        number: loop.rounds // often if each == often else loop.rounds % often
+        for number, each in zip(loop.numbers, times, strict=True)
+    }

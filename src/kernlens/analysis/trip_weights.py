@@ -64,10 +64,7 @@ def loops_at(loops: Loops, source_map: SourceMap | None, choice: LineChoice) -> 
     loop's condition. If there is none, the innermost loops that hold instructions of the line."""
     if source_map is None:
         return set()
-    places = source_map.places
-    heads = {
-        number for number, loop in enumerate(loops.loops) if any(choice.holds(places[row]) for row in loop.back_rows)
-    }
+    heads = loops_headed(loops, source_map, choice)
     if heads:
         return heads
     runs = (
@@ -77,6 +74,16 @@ def loops_at(loops: Loops, source_map: SourceMap | None, choice: LineChoice) -> 
     # A loop's number comes right before those of the loops inside it.
     following = pairwise([*holding, len(loops.loops)])
     return {number for number, after in following if after > loops.loops[number].last}
+
+
+def loops_headed(loops: Loops, source_map: SourceMap | None, choice: LineChoice) -> set[int]:
+    """Return the numbers of the loops whose branch back is on a line."""
+    if source_map is None:
+        return set()
+    places = source_map.places
+    return {
+        number for number, loop in enumerate(loops.loops) if any(choice.holds(places[row]) for row in loop.back_rows)
+    }
 
 
 def _calls(kernel: Kernel) -> list[tuple[range, list[int]]]:
