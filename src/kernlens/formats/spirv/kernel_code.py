@@ -256,6 +256,10 @@ class _Inlining:
         elif opcode == OP_CONSTRUCT:
             is_vector = module.types.components(operands[0])
             self._add(block, frame, each, code.CONSTRUCT if is_vector else code.PURE, operands[2:])
+        elif opcode == OP_SELECT and operands[2] in module.booleans:
+            # So newer translators check the dimension of an id.
+            chosen = operands[3 if module.booleans[operands[2]] else 4]
+            self._add(block, frame, each, code.CONVERT, (chosen,))
         elif opcode == OP_SELECT:
             self._add(block, frame, each, code.SELECT, operands[2:5])
         elif opcode == OP_BITCAST and module.bits(operands[1]) and module.bits(operands[1]) == module.bits(operands[2]):
