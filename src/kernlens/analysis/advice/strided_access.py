@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
-from kernlens.analysis.lanes.strides import alike, strided_lines
 from kernlens.analysis.observed_causes import action_of_stride
+from kernlens.analysis.strides import alike, strided_lines
 from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.instruction_kind import GLOBAL
 from kernlens.model.static_access import StaticAccess

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.lanes.kernel_accesses import KernelAccesses, kernel_accesses
-from kernlens.analysis.lanes.strides import Line, alike, conflicting_lanes, strided_lines
+from kernlens.analysis.strides import Line, alike, conflicting_lanes, strided_lines
 from kernlens.errors import UnsupportedError
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import ObservedMachine

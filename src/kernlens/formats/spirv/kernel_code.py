@@ -129,8 +129,7 @@ class _Inlining:
         return self._globals.get(id) or self._globals.setdefault(id, self._number())
 
     def _value(self, frame: _Frame, id: int) -> int:
-        module = self._module
-        if id in module.numbers or id in module.composites or id in module.variables or id in module.fixed:
+        if id in self._module.shared:
             return self._global(id)
         return frame.values.get(id) or frame.values.setdefault(id, self._number())
 

@@ -94,7 +94,10 @@ class KernelModule:
         self._places: dict[int, int] = {}
         self._constants: list[int] = []
         self._pointer_size = 8
+        self._bits: dict[int, int] = {}
         self._read()
+        #: Values that all functions share.
+        self.shared = self.fixed | self.variables | self.numbers.keys() | self.composites.keys()
         self.types = SpirvTypes(self.words, self._places, self._constants, self.names, self._pointer_size, self._packed)
 
     def _read(self) -> None:
@@ -169,7 +172,11 @@ class KernelModule:
 
     def bits(self, value: int) -> int:
         """Return the bits of an integer or pointer, or of a vector's integers; 0 for other values."""
-        return self.types.integer_bits(self.types_of.get(value, 0))
+        type_ = self.types_of.get(value, 0)
+        bits = self._bits.get(type_)
+        if bits is None:
+            bits = self._bits[type_] = self.types.integer_bits(type_)
+        return bits
 
     def signed(self, value: int) -> int:
         """Return a constant as a signed number."""
