@@ -236,7 +236,13 @@ def _action_of(access: ObservedAccess) -> str:
     if _is_misaligned(access):
         return "begin at a multiple of the access's bytes and of the unit: pad rows, or read whole vectors of aligned arrays"
     stride = access.stride
-    if access.pattern != "irregular" and stride is not None and stride[0] == stride[1] and abs(stride[0]) <= _NEAR:
+    is_even = access.pattern != "irregular" and stride is not None and stride[0] == stride[1]
+    return action_of_stride(stride[0] if is_even and stride is not None else None)
+
+
+def action_of_stride(stride: int | None) -> str:
+    """Return what to try where neighbours are so many bytes apart; None: a number that is not known."""
+    if stride is not None and abs(stride) <= _NEAR:
         return (
             "neighbouring work-items read fields of neighbouring structures, or every Nth element: keep each field in an array"
             " of its own, or load the whole structure at once"
@@ -257,7 +263,7 @@ def _of_local_memory(observed: Behaviour) -> Iterator[Cause]:
             continue
         counts = (
             f"a {access.kind} of {access.width} bytes in local memory takes {_mean(waves, access)} wavefronts a request where"
-            f" {_mean(least, access)} would do ({access.pattern}): bank conflicts"
+            f" {_mean(least, access)} would do ({access.pattern})"
         )
         share = (waves - least) / total
         action = "pad each row of the array by one element"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
@@ -24,4 +24,5 @@ def lane_codes(context: Context) -> Callable[[str], LaneCode | None]:
         spirv = memoryview(context.build.spirv)
         return KernelCodes(spirv).code if is_spirv(spirv) else lambda kernel: None
 
-    return lambda kernel: read()(kernel)
+    # Several answers ask for a kernel's code one after the other.
+    return lru_cache(maxsize=1)(lambda kernel: read()(kernel))

@@ -70,8 +70,12 @@ class Advice:
         """Its place in a sentence: ``tone.cl:12:9``; empty for a whole kernel."""
         if self.path is None:
             return ""
-        column = f":{self.column}" if self.column else ""
-        return f"{self.path.rsplit('/', 1)[-1]}:{self.line}{column}"
+        return f"{self.file_line}:{self.column}" if self.column else self.file_line
+
+    @property
+    def file_line(self) -> str:
+        """Its place without the column: ``tone.cl:12``; empty for a whole kernel."""
+        return f"{self.path.rsplit('/', 1)[-1]}:{self.line}" if self.path is not None else ""
 
     @property
     def sentence(self) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel
 from kernlens.analysis.observed_code import observed_code, observed_texts
 from kernlens.model.advice import SPILL, Advice, AdvisedKernel
 from kernlens.model.build import SOURCE_SUFFIX
+from kernlens.model.static_access import UNKNOWN
 from kernlens.report.behaviour_words import COUNTED, cause_words
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.style import cut, style
@@ -42,11 +44,7 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
     lacking = Counter(each.reason for each in kernels_with_code if each.reason and each.kernel.advice_reason is None)
     for reason, count in lacking.items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
-    sources = dict.fromkeys(each.program.build.source for each in kernels if not each.kernel.behaviours)
-    if own := next((source for source in sources if source.endswith(SOURCE_SUFFIX)), None):
-        yield style(
-            f"rounds, addresses and bank conflicts depend on data: kernlens observe {own} counts them", dim=True
-        )
+    yield from _on_data(kernels)
     count = sum(len(each.advice) for each in kernels)
     if not count and any(each.kernel.advice_reason is None for each in kernels_with_code):
         next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
@@ -56,6 +54,25 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
         next_step = ""
     wasting = f"{plural(observed, 'cause')} of waste on data, " if observed else ""
     yield f"{plural(len(kernels), 'kernel')}: {wasting}{plural(count, 'piece') + ' of' if count else 'no'} advice{next_step}"
+
+
+def _on_data(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
+    """Yield what is not known of kernels without data, and the command that finds out."""
+    unobserved = [
+        each for each in kernels if not each.kernel.behaviours and each.program.build.source.endswith(SOURCE_SUFFIX)
+    ]
+    if not unobserved:
+        return
+    source = unobserved[0].program.build.source
+    answers = [kernel_accesses(each.program, each.kernel) for each in unobserved]
+    known = [each.pattern != UNKNOWN for answer in answers for each in answer.accesses]
+    is_whole = all(known) and not any(answer.reason for answer in answers)
+    addresses = ", addresses" if not any(known) else "" if is_whole else ", some addresses"
+    yield style(
+        f"rounds{addresses} and bank conflicts depend on data:"
+        f" kernlens observe {source} --kernel K --size N --group N --arg A ... counts them (kernlens observe --help)",
+        dim=True,
+    )
 
 
 def _cause_lines(each: AdvisedKernel, causes: Sequence[Cause]) -> Iterator[str]:

@@ -45,7 +45,7 @@ def launch_words(observed: Behaviour) -> str:
         return f"{often}{sizes_words(observed)}: nothing counted: {observed.reason}"
     done, groups = observed.groups_done, observed.groups
     ran = f"all {groups:,}" if done == groups else f"{done:,} of {groups:,}"
-    return f"{often}{sizes_words(observed)}: {ran} groups ran"
+    return f"{often}{sizes_words(observed)}: {'the group' if groups == 1 else f'{ran} groups'} ran"
 
 
 def coverage_sentences(observed: Behaviour) -> Iterator[str]:

@@ -81,6 +81,72 @@ def test_a_line_with_a_stride_has_a_sentence(source: Path) -> None:
     assert done.stdout.count("from the code") == 2
 
 
+BANKS = """\
+kernel void k(global float *out, global const float *in, int width)
+{
+    local float square[64][64], padded[64][65], rows[4096];
+    int l = get_local_id(0);
+    for (int i = 0; i < 64; i++) {
+        square[l][i] = in[i];
+        padded[l][i] = in[i + 1];
+        rows[l * width + i] = in[i + 2];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = square[(l + width) & 63][0] + padded[(l + width) & 63][0] + rows[l];
+}
+"""
+
+
+def test_strides_in_local_memory_are_told_where_banks_conflict(tmp_path: Path) -> None:
+    source = tmp_path / "banks.cl"
+    source.write_text(BANKS)
+    listing = kernlens("annotate", source, "--device", "dg2").stdout
+    told = [line.strip() for line in listing.splitlines() if line.endswith("from the code")]
+    assert told == [
+        "store of 4 bytes, local memory: stride of 256 bytes between work-items, 32 lanes on one bank, from the code"
+    ]
+    answer = json.loads(kernlens("annotate", source, "--device", "dg2", "--json").stdout)
+    stored = [each for each in answer["programs"][0]["kernels"][0]["accesses"] if each["kind"] == "store"]
+    assert [each["stride_bytes"] for each in stored[:3]] == [256, 260, None]
+
+
+FIELDS = """\
+typedef struct { float x, y; float2 v; float mass[4]; } part;
+kernel void k(global part *p, global float *out, float dt)
+{
+    int i = get_global_id(0);
+    p[i].x += dt * p[i].v.x; out[i] = p[i].mass[1];
+}
+"""
+
+
+def test_a_line_has_one_sentence_and_stands_below_a_table(tmp_path: Path) -> None:
+    source = tmp_path / "fields.cl"
+    source.write_text(FIELDS)
+    listing = kernlens("annotate", source, "--device", "dg2").stdout
+    (sentence,) = (line.strip() for line in listing.splitlines() if line.endswith("from the code"))
+    assert sentence == (
+        "load of 4 and 8 bytes and store of 4 bytes, global memory: stride of 32 bytes between work-items, from the code"
+    )
+    table = kernlens("annotate", source, "--device", "dg2", "--top", "1", "--full").stdout
+    stride = "load of 4 and 8 bytes and store of 4 bytes have a stride of 32 bytes between work-items, from the code"
+    assert f"\n  fields.cl:5: {stride}\n" in table
+    advice = kernlens("advise", source, "--device", "dg2").stdout
+    assert advice.count("docs/advice.md#strided-access") == 1
+    assert "rounds and bank conflicts depend on data: kernlens observe " in advice
+    assert " --size N --group N " in advice
+
+
+@pytest.mark.parametrize("toolchain", ["system", "newest"])
+def test_both_compilers_say_the_same(source: Path, toolchain: str, newest_root: Path) -> None:
+    answer = json.loads(kernlens("annotate", source, "--device", "dg2", "--toolchain", toolchain, "--json").stdout)
+    accesses = answer["programs"][0]["kernels"][0]["accesses"]
+    assert {each["line"]: each["pattern"] for each in accesses if each["kind"] == "store"} == {
+        11: "consecutive",
+        14: "stride of 16 x n bytes",
+    }
+
+
 def test_lines_that_were_observed_have_what_was_observed(tmp_path: Path) -> None:
     source = tmp_path / "s.cl"
     source.write_text(

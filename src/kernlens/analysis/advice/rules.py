@@ -15,6 +15,7 @@ from kernlens.analysis.advice import (
     private_array,
     slow_built_in,
     spill,
+    strided_access,
     unrolled_too_far,
     wide_index,
 )
@@ -42,6 +43,7 @@ RULES = (
     wide_index.RULE,
     printf_left_in.RULE,
     call_not_inlined.RULE,
+    strided_access.RULE,
 )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from kernlens.analysis.lanes import polynomials as forms
 from kernlens.analysis.lanes.addresses import AddressForm, addresses
 from kernlens.analysis.lanes.polynomials import Form, Symbol
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.model.lane_code import (
     GLOBAL_OFFSET,
     GLOBAL_SIZE,
@@ -22,6 +22,8 @@ from kernlens.model.static_access import BETWEEN_BOUNDS, CONSECUTIVE, SAME, STRI
 
 #: A wider access is several for those that count requests, as its alignment allows.
 _WIDEST, _WORD = 16, 4
+#: The longest stride that is looked at byte by byte.
+_LONGEST = 4096
 _CALLS = {
     **{LOCAL_SIZE: "get_local_size", GLOBAL_SIZE: "get_global_size", GLOBAL_OFFSET: "get_global_offset"},
     **{GROUP_ID: "get_group_id", GROUPS: "get_num_groups"},
@@ -77,7 +79,26 @@ class Group:
 
 def static_accesses(code: LaneCode, group: Group) -> list[StaticAccess]:
     """Return the accesses of a kernel, in the order of its code. Raises TooManyError for code that is too large to follow."""
-    return [_access(each, group.stride(each.form), code.names) for each in addresses(code, group.lanes)]
+    forms_of = addresses(code, group.lanes)
+    accesses = [_access(each, group.stride(each.form), code.names) for each in forms_of]
+    return _with_used(forms_of, accesses)
+
+
+def _with_used(forms_of: Sequence[AddressForm], accesses: Sequence[StaticAccess]) -> list[StaticAccess]:
+    """Return the accesses with what those of one kind ask for together whose addresses differ by a number of bytes alone."""
+    together: dict[Hashable, set[int]] = {}
+    keys: list[Hashable] = []
+    for address, access in zip(forms_of, accesses, strict=True):
+        key: Hashable = None
+        if access.is_far and access.stride and address.form is not None and abs(access.stride) <= _LONGEST:
+            key = access.kind, frozenset(each for each in address.form.items() if each[0])
+            begin = address.form.get((), 0)
+            together.setdefault(key, set()).update((begin + at) % access.stride for at in range(access.width))
+        keys.append(key)
+    return [
+        each if key is None else replace(each, used=len(together[key]))
+        for key, each in zip(keys, accesses, strict=True)
+    ]
 
 
 def is_bounded(form: Form | None) -> bool:

@@ -87,8 +87,11 @@ def is_long(form: Form) -> bool:
 
 def parts(form: Form, lanes: frozenset[Symbol]) -> tuple[Form, Form]:
     """Return the products that have a symbol which work-items differ in, and the others."""
-    own = {product: count for product, count in form.items() if not lanes.isdisjoint(product) or is_cut(product)}
-    return own, {product: count for product, count in form.items() if product not in own}
+    own: dict[Product, int] = {}
+    others: dict[Product, int] = {}
+    for product, count in form.items():
+        (own if not lanes.isdisjoint(product) or is_cut(product) else others)[product] = count
+    return own, others
 
 
 def coefficient(form: Form, lane: Symbol) -> Form | None:

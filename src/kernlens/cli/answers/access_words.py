@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.lanes.kernel_accesses import KernelAccesses, kernel_accesses
+from kernlens.analysis.strides import Line, alike, conflicting_lanes, strided_lines
+from kernlens.errors import UnsupportedError
+from kernlens.isa.observed_machines import machine_of
+from kernlens.model.behaviour import ObservedMachine
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
-from kernlens.model.static_access import STRIDED, StaticAccess
+from kernlens.model.static_access import StaticAccess
 from kernlens.report.style import style
 
-#: A stride is told of from so many times the access's bytes on: then less than half of what is moved may be used.
-_WORTH = 2
+_LOCAL = "local"
 
 
 class AccessNotes:
@@ -21,14 +24,12 @@ class AccessNotes:
 
     heading = meaning = ""
 
-    def __init__(self, program: Program, kernel: Kernel, observed: Collection[tuple[str, int]] = ()) -> None:
+    def __init__(self, program: Program, kernel: Kernel, observed: Collection[Line] = ()) -> None:
         answer = kernel_accesses(program, kernel)
         self._assumed = f"  {_assumption(answer)}" if answer.group.local is None else ""
-        self._sentences: dict[tuple[str, int], dict[str, None]] = {}
-        for each in answer.accesses:
-            place = each.place
-            if place is not None and (place.path, place.line) not in observed and _is_worth(each):
-                self._sentences.setdefault((place.path, place.line), {})[access_sentence(each)] = None
+        lines = strided_lines(answer.accesses)
+        words = {line: _line_words(program, answer, own) for line, own in lines.items() if line not in observed}
+        self._sentences = {line: sentence for line, sentence in words.items() if sentence}
 
     def above(self) -> list[str]:
         """Return for which sub-groups the sentences below lines hold."""
@@ -39,22 +40,36 @@ class AccessNotes:
         return ""
 
     def below(self, path: str, line: int) -> Iterator[str]:
-        """Yield a sentence on each access of a line that is worth it."""
-        yield from (style(each, fg="yellow") for each in self._sentences.get((path, line), ()))
+        """Yield a sentence on the accesses of a line that are worth it."""
+        if sentence := self._sentences.get((path, line)):
+            yield style(sentence, fg="yellow")
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Return nothing: instructions have no notes."""
         return iter(())
 
 
-def access_sentence(access: StaticAccess) -> str:
-    """Return an access in words."""
-    return f"{access.kind} of {access.width} bytes, {access.space} memory: {access.pattern} between work-items, from the code"
+def _line_words(program: Program, answer: KernelAccesses, accesses: Sequence[StaticAccess]) -> str:
+    """Return one sentence on what a line accesses; "" if it accesses local memory alone, and its banks do not conflict."""
+    machine = _machine(program)
+    words = []
+    for (kinds, space, pattern), own in alike(accesses).items():
+        apart = f"{kinds}, {space} memory: {pattern} between work-items"
+        if space == _LOCAL:
+            lanes = machine and max(conflicting_lanes(each, answer.group.width, machine) or 0 for each in own)
+            if not lanes:
+                continue
+            apart += f", {lanes} lanes on one bank"
+        words.append(apart)
+    return f"{'; '.join(words)}, from the code" if words else ""
 
 
-def _is_worth(access: StaticAccess) -> bool:
-    far = access.stride is None or abs(access.stride) >= _WORTH * access.width
-    return access.pattern.startswith(STRIDED) and far and access.kind != "atomic"
+def _machine(program: Program) -> ObservedMachine | None:
+    """Return what is known of the program's device; None for a processor, which has no banks."""
+    try:
+        return machine_of(program.device) if program.device is not None else None
+    except UnsupportedError:
+        return None
 
 
 def _assumption(answer: KernelAccesses) -> str:

@@ -8,6 +8,7 @@ from itertools import compress
 from textwrap import wrap
 from typing import Any
 
+from kernlens.analysis.advice import strided_access
 from kernlens.analysis.advice.rules import advice_on
 from kernlens.analysis.costs import (
     CostliestLines,
@@ -73,6 +74,8 @@ _SENDS, _ACCESSES = ("sends",), "accesses"
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
 #: Words for what no line has, where the heading of the column alone could mean any arithmetic.
 _ABSENT = {"math": "instruction of the math unit (inverse, square root, exp, log, sin, cos)"}
+#: Lines with strides that stand below a table.
+_MOST_STRIDES = 5
 #: The cells of a row that only some tables have.
 _CERTAIN, _DEPTH = 3, 4
 
@@ -178,7 +181,8 @@ def costliest_table(
     above += uncertainty_lines(kernel.source_map, width)
     total = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
     rows = list(_rows(program, kernel, by_line, total, weights, has_cycles=bool(cycles)))
-    advice = list(_advice_lines(program, kernel, by_line, width))
+    limit = min((each for each in (fitting_width(), width) if each is not None), default=sys.maxsize)
+    advice = list(_advice_lines(_advice_by_line(program, kernel), by_line, limit))
     below = [*(["", *advice] if advice else []), *cause_lines(program, kernel), ""]
     return [*above, *trips_words(kernel), *_table("line", rows, total, ("source", messages), width), *below]
 
@@ -232,13 +236,21 @@ def _rows(
             yield _row(title, costs, total, "", certain=of_these)
 
 
-def _advice_lines(program: Program, kernel: Kernel, by_line: CostliestLines, width: int | None) -> Iterator[str]:
-    """Yield a sentence for each of these lines that there is advice on: that on most instructions."""
-    advice = _advice_by_line(program, kernel)
-    limit = min((each for each in (fitting_width(), width) if each is not None), default=sys.maxsize)
+def _advice_lines(
+    advice: Mapping[tuple[str, int], Sequence[Advice]], by_line: CostliestLines, limit: int
+) -> Iterator[str]:
+    """Yield a sentence for each of these lines that there is advice on: that on most instructions. Strides stand below, of any
+    lines."""
+    sentences = []
     for row in by_line.lines:
-        for piece in advice.get((row.path, row.line), ())[:1]:
-            yield from wrap(piece.sentence, limit, initial_indent="  ", subsequent_indent="    ")
+        pieces = [piece for piece in advice.get((row.path, row.line), ()) if piece.rule != strided_access.KEY]
+        sentences += [piece.sentence for piece in pieces[:1]]
+    strides = [piece for _, pieces in sorted(advice.items()) for piece in pieces if piece.rule == strided_access.KEY]
+    sentences += [f"{each.file_line}: {each.subject} {each.fact}" for each in strides[:_MOST_STRIDES]]
+    if len(strides) > _MOST_STRIDES:
+        sentences.append(f"strides of {plural(len(strides) - _MOST_STRIDES, 'more line')}: kernlens advise")
+    for sentence in sentences:
+        yield from wrap(sentence, limit, initial_indent="  ", subsequent_indent="    ")
 
 
 def _advice_by_line(program: Program, kernel: Kernel) -> dict[tuple[str, int], list[Advice]]:

@@ -129,8 +129,7 @@ class _Inlining:
         return self._globals.get(id) or self._globals.setdefault(id, self._number())
 
     def _value(self, frame: _Frame, id: int) -> int:
-        module = self._module
-        if id in module.numbers or id in module.composites or id in module.variables or id in module.fixed:
+        if id in self._module.shared:
             return self._global(id)
         return frame.values.get(id) or frame.values.setdefault(id, self._number())
 
@@ -256,6 +255,10 @@ class _Inlining:
         elif opcode == OP_CONSTRUCT:
             is_vector = module.types.components(operands[0])
             self._add(block, frame, each, code.CONSTRUCT if is_vector else code.PURE, operands[2:])
+        elif opcode == OP_SELECT and operands[2] in module.booleans:
+            # So newer translators check the dimension of an id.
+            chosen = operands[3 if module.booleans[operands[2]] else 4]
+            self._add(block, frame, each, code.CONVERT, (chosen,))
         elif opcode == OP_SELECT:
             self._add(block, frame, each, code.SELECT, operands[2:5])
         elif opcode == OP_BITCAST and module.bits(operands[1]) and module.bits(operands[1]) == module.bits(operands[2]):

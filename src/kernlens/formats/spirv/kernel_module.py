@@ -27,8 +27,9 @@ NAMED = {
 }
 _NAME, _STRING, _LINE, _IMPORT, _MODEL, _ENTRY, _DECORATE, _LABEL, _NO_LINE = 5, 7, 8, 11, 14, 15, 71, 248, 317
 _TYPES, _CONSTANT, _COMPOSITE, _NULL, _FUNCTION, _PARAMETER, _END = range(19, 40), 43, 44, 46, 54, 55, 56
+_FALSE = 42
 #: Constants of the module that are one number for all work-items, whatever it is: specialization constants and OpUndef.
-_FIXED = frozenset((1, OP_TRUE, 42, 45, *range(48, 53)))
+_FIXED = frozenset((1, OP_TRUE, _FALSE, 45, *range(48, 53)))
 _BUILT_INS = {
     **{24: (code.GROUPS, 3), 25: (code.LOCAL_SIZE, 3), 26: (code.GROUP_ID, 3), 27: (code.LOCAL_ID, 3)},
     **{
@@ -82,6 +83,7 @@ class KernelModule:
         self.numbers: dict[int, int] = {}
         self.composites: dict[int, tuple[int, ...]] = {}
         self.fixed: set[int] = set()
+        self.booleans: dict[int, bool] = {}
         #: Variables of the module, and which of them are built in.
         self.variables: set[int] = set()
         self.built_ins: dict[int, tuple[str, int]] = {}
@@ -92,7 +94,10 @@ class KernelModule:
         self._places: dict[int, int] = {}
         self._constants: list[int] = []
         self._pointer_size = 8
+        self._bits: dict[int, int] = {}
         self._read()
+        #: Values that all functions share.
+        self.shared = self.fixed | self.variables | self.numbers.keys() | self.composites.keys()
         self.types = SpirvTypes(self.words, self._places, self._constants, self.names, self._pointer_size, self._packed)
 
     def _read(self) -> None:
@@ -162,10 +167,16 @@ class KernelModule:
                 self.variables.add(operands[1])
             elif opcode in _FIXED:
                 self.fixed.add(operands[1])
+                if opcode in (OP_TRUE, _FALSE):
+                    self.booleans[operands[1]] = opcode == OP_TRUE
 
     def bits(self, value: int) -> int:
         """Return the bits of an integer or pointer, or of a vector's integers; 0 for other values."""
-        return self.types.integer_bits(self.types_of.get(value, 0))
+        type_ = self.types_of.get(value, 0)
+        bits = self._bits.get(type_)
+        if bits is None:
+            bits = self._bits[type_] = self.types.integer_bits(type_)
+        return bits
 
     def signed(self, value: int) -> int:
         """Return a constant as a signed number."""
