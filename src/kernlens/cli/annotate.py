@@ -174,7 +174,7 @@ def _print_listing(
     only: LineChoice | None,
     views: Sequence[Callable[[Kernel], Kernel]],
 ) -> None:
-    from kernlens.cli.listings import Viewed, listing
+    from kernlens.cli.listings import Viewed, follows_addresses, listing
     from kernlens.verbs.programs import is_observed
 
     kernel_names = asked.kernels
@@ -193,7 +193,8 @@ def _print_listing(
     elif format_name == "csv":
         form = _table(only, asked.has_waits, is_observed=is_observed(contents))
     else:
-        form = _form(format_name, only, asked.has_waits, is_printed=asked.is_printed)
+        addresses = follows_addresses(contents, kernel_names, only)
+        form = _form(format_name, only, asked.has_waits, addresses, is_printed=asked.is_printed)
     if views:
         form = Viewed(form, views)
     pieces = listing(contents, kernel_names, asked.device, form, only)
@@ -228,11 +229,11 @@ def _format_of(output: str | None) -> str:
     return ending if ending in FORMATS else "text"
 
 
-def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_printed: bool) -> Form:
+def _form(format_name: str, only: LineChoice | None, has_waits: bool, has_addresses: bool, *, is_printed: bool) -> Form:
     from kernlens.cli.listings import Lines, instructions_json
 
     if format_name == "json":
-        return instructions_json(only, is_placed=True, has_waits=has_waits)
+        return instructions_json(only, is_placed=True, has_waits=has_waits, has_addresses=has_addresses)
     from kernlens.report.listing import annotated
 
     def lines(program: Program, kernel: Kernel) -> list[str]:
@@ -241,10 +242,10 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
             return observed_table(program, kernel, sys.maxsize, BY_LINE, _width())
         besides: list[Beside] = []
-        if kernel.behaviours or program.spirv:
+        if kernel.behaviours or (has_addresses and program.spirv):
             from kernlens.cli.answers.listing_notes import notes_of
 
-            besides += notes_of(program, kernel)
+            besides += notes_of(program, kernel, has_addresses=has_addresses)
         if has_waits:
             from kernlens.report.wait_words import WaitNotes
 

@@ -33,6 +33,8 @@ _TOGETHER = 8 << 20
 _LINES_TOGETHER = 4096
 #: Files that the error for a line of another file names.
 _MOST_FILES = 8
+#: Kernels of a file whose addresses are followed without being asked for.
+MOST_FOLLOWED = 16
 
 
 class Listed(NamedTuple):
@@ -179,8 +181,21 @@ class Json:
         yield "]}" if listed.is_last else ""
 
 
-def instructions_json(only: LineChoice | None = None, *, is_placed: bool, has_waits: bool = False) -> Json:
-    """Return the document of ``annotate`` or, without places, of ``disasm``; ``has_waits``: with cycles."""
+def follows_addresses(contents: Contents, names: Sequence[str], only: LineChoice | None) -> bool:
+    """Return whether a listing says what the code says of accesses, which takes as long as all else: of kernels and lines that
+    are chosen, and of a file with few kernels."""
+    if names or only is not None:
+        return True
+    return (
+        not isinstance(contents, Folder) and sum(len(program.kernels) for program in contents.programs) <= MOST_FOLLOWED
+    )
+
+
+def instructions_json(
+    only: LineChoice | None = None, *, is_placed: bool, has_waits: bool = False, has_addresses: bool = True
+) -> Json:
+    """Return the document of ``annotate`` or, without places, of ``disasm``; ``has_waits``: with cycles; ``has_addresses``:
+    with what the code says of accesses."""
     from kernlens.cli.answers.behaviour_document import further_document
     from kernlens.report.program_document import SCHEMA, kernel_pieces, program_document
 
@@ -192,7 +207,7 @@ def instructions_json(only: LineChoice | None = None, *, is_placed: bool, has_wa
             program.meant_line(only),
             is_placed=is_placed,
             has_waits=has_waits,
-            more=further_document(program, kernel) if is_placed else None,
+            more=further_document(program, kernel, has_addresses=has_addresses) if is_placed else None,
         ),
         has_texts=True,
         counted=list if is_placed and only is None and not has_waits else None,

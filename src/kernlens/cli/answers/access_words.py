@@ -79,6 +79,13 @@ def _assumption(answer: KernelAccesses) -> str:
     )
 
 
+#: The keys of a kernel among so many that nothing was asked of its addresses.
+UNASKED: dict[str, Any] = {
+    "accesses": [],
+    "accesses_reason": "addresses are followed in kernels that --kernel or --line chooses, and in files with up to 16 kernels",
+}
+
+
 def accesses_document(program: Program, kernel: Kernel) -> dict[str, Any]:
     """Return the keys ``accesses`` and ``accesses_reason`` of a kernel."""
     answer = kernel_accesses(program, kernel)

@@ -8,7 +8,7 @@ from typing import Any
 from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel, observed_causes
-from kernlens.cli.answers.access_words import accesses_document, where_document
+from kernlens.cli.answers.access_words import UNASKED, accesses_document, where_document
 from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, ObservedAccess, ObservedLine, ObservedRequest
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
@@ -25,10 +25,11 @@ def observed_document(program: Program, kernel: Kernel) -> dict[str, Any]:
     return {"behaviours": launches, "machine_accesses": list(map(machine_document, machine_accesses(kernel)))}
 
 
-def further_document(program: Program, kernel: Kernel) -> dict[str, Any]:
-    """Return what a listing has of a kernel's accesses: what its code says of them, and its launches if it was observed."""
+def further_document(program: Program, kernel: Kernel, *, has_addresses: bool) -> dict[str, Any]:
+    """Return what a listing has of a kernel's accesses: what its code says, if ``has_addresses``, and its launches if it
+    was observed."""
     observed = observed_document(program, kernel) if kernel.behaviours else {}
-    return accesses_document(program, kernel) | observed
+    return (accesses_document(program, kernel) if has_addresses else UNASKED) | observed
 
 
 def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from kernlens.report.beside import Beside
 
 
-def notes_of(program: Program, kernel: Kernel) -> Iterator[Beside]:
-    """Yield those that there are."""
+def notes_of(program: Program, kernel: Kernel, *, has_addresses: bool) -> Iterator[Beside]:
+    """Yield those that there are; ``has_addresses``: with what the code says of accesses."""
     observed = None
     if kernel.behaviours:
         from kernlens.analysis.observed_code import observed_code
@@ -20,7 +20,7 @@ def notes_of(program: Program, kernel: Kernel) -> Iterator[Beside]:
 
         if (observed := observed_code(kernel)) is not None:
             yield BehaviourNotes(program, kernel, observed)
-    if program.spirv:
+    if has_addresses and program.spirv:
         from kernlens.cli.answers.access_words import AccessNotes
 
         yield AccessNotes(program, kernel, observed.lines if observed else ())
