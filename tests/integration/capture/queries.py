@@ -56,7 +56,8 @@ class Asker:
     def _variables(self) -> dict[str, str]:
         # With options that empty the caches more is compiled than without, and the newest driver's logs count compiles.
         more = {"MODULE": str(self.folder / "constants.spv"), "NEO_CACHE_PERSISTENT": "0"}
-        return more | pocl(self.folder / "cache").environment if self.driver == "pocl" else more
+        running = {"LAUNCHES": "1"} | pocl(self.folder / "cache").environment
+        return more | running if self.driver == "pocl" else more
 
     def words(self, seed: int, calls: int) -> list[str]:
         """Return the command line."""

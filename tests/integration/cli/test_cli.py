@@ -133,6 +133,8 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
         *("name", "simd", "grf_count", "spill_bytes", "private_bytes", "stack_bytes", "scratch_bytes", "slm_bytes"),
         *("barriers", "code_size"),
         *("line_table", "line_table_reason", "line_warning", "functions", "undecoded", "code_warning"),
+        "accesses",
+        "accesses_reason",
         "instructions",
     ]
     assert list(kernel["instructions"][0]) == [

@@ -81,7 +81,8 @@ def test_advice_begins_with_what_they_waste(folder: Path) -> None:
 
 
 def test_the_page_shows_their_source_lines(folder: Path) -> None:
-    assert run(folder, "report", "old.klens", "-o", "old.html") == (0, "")
+    status, written = run(folder, "report", "old.klens", "-o", "old.html")
+    assert (status, written.startswith("written: old.html (")) == (0, True)
     (program,) = open_file(folder / "old.klens").counted_code()
     chunk = kernel_document(program, program.kernels["transpose"], NoStages())
     assert chunk["code"] is None

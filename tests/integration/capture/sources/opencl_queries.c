@@ -181,7 +181,7 @@ static void make_objects(void)
     keep(QUEUE, clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, NULL));
 }
 
-/* Events of launches on each queue: one that has ended, and one that waits for what never comes. */
+/* Where kernels run: events of launches on each queue: one that has ended, and one that waits for what never comes. */
 static void launch(void)
 {
     size_t size = 1;
@@ -374,7 +374,8 @@ int main(int count, char **words)
     state = count > 1 ? strtoull(words[1], NULL, 10) : 1;
     make_objects();
     make_programs();
-    launch();
+    if (getenv("LAUNCHES") != NULL)
+        launch();
     for (long left = count > 2 ? atol(words[2]) : 1000; left > 0; --left)
         ask_something();
     return 0;

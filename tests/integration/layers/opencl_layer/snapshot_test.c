@@ -178,6 +178,7 @@ static void run_checks(const char *module, int count, char **names)
 
 int main(int count, char **arguments)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a sanitizer may end the process before what is buffered is written */
     const char *mode = count > 1 ? arguments[1] : "";
     if (strcmp(mode, "names") == 0) {
         for (size_t index = 0; index < ALL_CHECKS; ++index)
