@@ -77,7 +77,7 @@ class Asked:
     )  # fmt: skip
     groups: int | str | None = option.value(
         "Run only N work-groups, sampled at corners, edges and inside; with 'sample' as many as have the time, with 'first'"
-        " the first ones.  [default: all; a sample if they have no time]",
+        " the first ones.  [default: all; a sample if time is short]",
         "--groups", metavar="N|sample|first", type=_Groups(),
     )  # fmt: skip
     uninitialized: bool = option.flag(
