@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 import kernlens
 from kernlens.analysis.flow.blocks import straight_code
@@ -89,7 +90,7 @@ def test_blocks_are_those_of_the_analysis(open_report: Open, darktable_kernels: 
     assert viewer.find(".block.on .name").inner_text() == "B31"
     # By waits: the same sums as the kernel's.
     viewer.tab.get_by_label("Colour by").select_option("waits")
-    assert viewer.text(".blocks-head .unit") == "waits"
+    expect(viewer.find(".blocks-head .unit")).to_have_text("waits")
     waits = kernel.waits
     assert waits is not None
     shown = [int(item.inner_text()) for item in viewer.find(".block .weight").all()]

@@ -159,7 +159,7 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
     menu = viewer.find(".stage-pane select.mini")
     menu.focus()
     menu.select_option("close")
-    assert viewer.find(".stage-pane").count() == 0
+    viewer.find(".stage-pane").wait_for(state="detached")
     assert viewer.focused() != ""
     viewer.find(".code-pane select.mini").select_option(label="Bring back: Stage")
     viewer.line("stage", "add i32").wait_for()

@@ -34,6 +34,8 @@ class Viewer:
         return self.tab.locator(selector, **having)
 
     def text(self, selector: str) -> str:
+        """Return a text once what was pressed or chosen before is drawn, however busy the machine is."""
+        self.tab.evaluate(RESTED)
         return self.tab.locator(selector).first.inner_text()
 
     def press(self, *keys: str) -> None:
