@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.stage import Snapshot
+from kernlens.recording.schema import SCHEMA_VERSION, SCHEMAS
 from kernlens.recording.writer import RecordingWriter
 
 CHAIN = BuildToolchain("newest", "26.27.39122", "2.40.14")
@@ -45,6 +47,16 @@ FULL = Build(
     ),
 )
 FAILED = Build("broken", "dg2", CHAIN, ok=False, reason="it does not compile", parts=HeldParts(log="error: x"))
+
+
+def make_older(connection: sqlite3.Connection, schema: int) -> None:
+    """Make a recording one of an older schema."""
+    for name in SCHEMAS[SCHEMA_VERSION].keys() - SCHEMAS[schema]:
+        connection.execute(f"DROP TABLE {name}")
+    if schema == 1:
+        connection.execute("DROP TABLE snapshot")
+        connection.execute(SCHEMAS[1]["snapshot"])
+    connection.execute(f"PRAGMA user_version={schema}")
 
 
 def entry(number: int, size: int = 20_000) -> Build:

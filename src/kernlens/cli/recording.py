@@ -140,7 +140,7 @@ class ToPrune:
         metavar="PATTERN",
     )
     drop: tuple[frozenset[str], ...] = option.several(
-        "Remove these parts: sources, binaries, debug, spirv, logs, stages, behaviour.",
+        "Remove these parts: sources, binaries, debug, spirv, logs, stages, behaviour, launches.",
         "--drop",
         metavar="KIND,...",
         type=_Kinds(),
@@ -188,7 +188,8 @@ _REDACTED = [Rule("", needs=("--source",), why="add --source: it is what redact 
     of=command,
 )
 def redact_recording(asked: ToRedact) -> None:
-    """Remove source text from a recording: sources, texts of stages, source lines in logs, text in SPIR-V.
+    """Remove source text from a recording: sources, texts of stages, source lines in logs, text in SPIR-V. Launches that
+    were kept are removed too, as they hold data.
 
     Names of kernels, functions, variables and files stay, as do build options and the command line. Check these before
     you share the recording (kernlens recording list FILE --json).
@@ -252,11 +253,13 @@ def _listing(document: dict[str, Any], *, has_launches: bool) -> list[str]:
     titles += ["sources", "stages", "bytes", "seconds", "built (UTC)"]
     room: list[list[Cell]] = [list(content.values()) for content in document["contents"]]
     redacted = ", without source text" if document["metadata"].get("redacted") else ""
+    number = sum(program["kept_launches"] for program in document["programs"])
+    launches = f", {number:,} launch{'' if number == 1 else 'es'} kept" if number else ""
     return [
         *table(titles, rows),
         "",
         *table(["content", "number", "bytes", "bytes in the file"], room),
-        f"{plural(len(rows), 'program')} in {document['size']:,} bytes{redacted}",
+        f"{plural(len(rows), 'program')} in {document['size']:,} bytes{launches}{redacted}",
     ]
 
 
@@ -286,6 +289,7 @@ def _document(
                 "launches": None if launches is None else launches[program.build.name, program.build.device],
                 "sources": [part.label[0] for part in program.parts if part.kind == "sources"],
                 "stages": sum(part.kind == "stages" for part in program.parts),
+                "kept_launches": program.kept_launches,
                 "size": program.size,
                 "options": program.build.options,
                 "command": program.build.command,

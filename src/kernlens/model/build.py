@@ -17,6 +17,7 @@ from kernlens.model.compiler_options import LINE_TABLES
 
 if TYPE_CHECKING:
     from kernlens.model.behaviour import Behaviour
+    from kernlens.model.kept_launch import KeptLaunch
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
 
@@ -92,7 +93,7 @@ class BuildParts(Protocol):
     ``sources`` are the texts at hand, the main source first; ``source_paths`` also names those that were left out.
     ``snapshots`` are the program at the stages of its compile, in pipeline order. ``launch_shared`` has the bytes of local
     memory that launches ask for, by kernel, where what lay beside the binary said them; ``behaviours`` are the launches of
-    each kernel that an interpreter ran.
+    each kernel that an interpreter ran; ``kept_launches`` are those that an application made, kept whole.
     """
 
     @property
@@ -113,6 +114,8 @@ class BuildParts(Protocol):
     def launch_shared(self) -> Mapping[str, int]: ...
     @property
     def behaviours(self) -> Mapping[str, Sequence[Behaviour]]: ...
+    @property
+    def kept_launches(self) -> Sequence[KeptLaunch]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ class HeldParts:
     snapshots: tuple[Snapshot, ...] = ()
     launch_shared: Mapping[str, int] = field(default_factory=dict)
     behaviours: Mapping[str, Sequence[Behaviour]] = field(default_factory=dict)
+    kept_launches: Sequence[KeptLaunch] = ()
 
     @property
     def source_paths(self) -> tuple[str, ...]:
@@ -243,6 +247,11 @@ class Build:
     def behaviours(self) -> Mapping[str, Sequence[Behaviour]]:
         """The launches of its kernels that an interpreter ran, by kernel."""
         return self.parts.behaviours
+
+    @property
+    def kept_launches(self) -> Sequence[KeptLaunch]:
+        """The launches that an application made and a capture kept whole."""
+        return self.parts.kept_launches
 
     def with_parts(self, **parts: Any) -> Build:
         """Return the same build with these parts, and the others as they are, all in memory."""

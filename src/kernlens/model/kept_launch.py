@@ -21,7 +21,8 @@ VALUE, LOCAL, MEMORY, SAMPLER, POINTER, NULL = ARGUMENT_KINDS = "value", "local"
 @dataclass(frozen=True, slots=True)
 class ImageForm:
     """An image's format and description: numbers of OpenCL (``cl_image_format``, ``cl_image_desc``), sizes in pixels. Its
-    contents are rows without gaps. ``buffer`` is the number of the memory that it is made of, None if that is its own."""
+    contents are rows without gaps. ``buffer`` is the number of the memory that it is made of, None if that is its own;
+    ``row_pitch`` are the bytes from row to row in a buffer that it is made of, 0 if they have no gaps."""
 
     order: int
     data_type: int
@@ -34,6 +35,7 @@ class ImageForm:
     samples: int = 0
     element_size: int = 0
     buffer: int | None = None
+    row_pitch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,10 @@ class KeptMemory:
 
 @dataclass(frozen=True, slots=True)
 class KeptArgument:
-    """An argument by its kind. ``content`` is a value's bytes. ``memory`` is the number of the launch's memory: a buffer or an
-    image, with ``size`` above 0 the part (sub-buffer, with its own ``flags``) of so many bytes that begins at ``offset``; for
-    a pointer ``offset`` is the place that it points to. ``size`` of local memory are its bytes. ``sampler`` is (normalized,
-    addressing mode, filter mode) as OpenCL numbers them."""
+    """An argument by its kind. ``content`` is a value's bytes; ``size`` that of local memory, or of the part of a buffer (a
+    sub-buffer) that begins at ``offset``, 0 for the whole; ``memory`` the number of the launch's memory, for a pointer with
+    ``offset`` into it; ``sampler`` is (normalized, addressing mode, filter mode) as OpenCL numbers them; ``flags`` those of a
+    sub-buffer."""
 
     kind: str
     content: bytes = b""

@@ -17,9 +17,10 @@ from kernlens.errors import NotFoundError
 from kernlens.model.build import Build
 from kernlens.recording.capture_notes import CAPTURE, CaptureNotes
 from kernlens.recording.inventory import KINDS, StoredProgram, stored_programs
+from kernlens.recording.launch_rows import packed_behaviours, packed_launches
 from kernlens.recording.reader import Recording
 from kernlens.recording.redaction import Redaction
-from kernlens.recording.schema import BEHAVIOUR
+from kernlens.recording.schema import BEHAVIOUR, LAUNCH
 from kernlens.recording.writer import RecordingWriter
 
 #: What tells programs apart, for those who open a recording.
@@ -41,7 +42,7 @@ def merge(paths: Sequence[str | Path], output: str | Path, *, command_line: Sequ
     """Write the programs of all recordings into one; ``output`` may be one of them, and is replaced if it exists. A
     program that several hold is there once, under its first name. Programs of different recordings that have the same
     name, device and toolchain are told apart by a number behind the name. What was noted of captures is added up, and so is
-    what was observed of kernels.
+    what was observed of kernels; launches that were kept are all there, equal ones once.
     Raises FormatError if one is damaged, OutputError if the file cannot be written."""
     return _write(paths, output, command_line, is_merge=True)
 
@@ -151,9 +152,12 @@ class _Programs:
         )
 
     def _add_behaviours(self, number: int, recording: Recording, program: int) -> None:
-        """Add what was observed of a program's kernels to that of the program of this number in the new recording."""
+        """Add what was observed of a program's kernels, and the launches that were kept, to those of the program of this number
+        in the new recording."""
         if BEHAVIOUR not in self._without:
-            self._writer.add_packed_behaviours(number, recording.packed_behaviours(program))
+            self._writer.add_packed_behaviours(number, packed_behaviours(recording, program))
+        for launch in packed_launches(recording, program) if LAUNCH not in self._without else ():
+            self._writer.add_packed_launch(number, launch)
 
     def _renamed(self, builds: Sequence[Build]) -> dict[str, str]:
         """Return the names that builds of one recording get: those that another recording's have, too, get a number."""

@@ -11,6 +11,7 @@ from kernlens.recording.schema import FORMS
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
 
     from kernlens.model.build import Build, BuildToolchain
     from kernlens.model.stage import Snapshot
@@ -106,3 +107,29 @@ def insert_behaviours(connection: sqlite3.Connection, program: int, launches: Se
                 " WHERE program = ?1",
                 (program, key[1], count, key[2]),
             )
+
+
+def insert_launch(
+    connection: sqlite3.Connection,
+    program: int,
+    row: tuple[str, int, int, Blob],
+    pieces: Iterator[tuple[int, str, int, Blob]],
+    stored: Stored,
+) -> None:
+    """Insert a launch that was kept: its kernel, number, process and description, and the pieces of its memory. One that is
+    there, with the same memory, is not inserted again."""
+    kernel, number, process, description = row
+    key = (program, _text(kernel), number, process, _blob(connection, description, stored))
+    query = "SELECT position FROM launch WHERE program = ? AND kernel = ? AND number = ? AND process = ? AND blob = ?"
+    alike = [position for (position,) in connection.execute(query, key)]
+    held = [(memory, moment, piece, _blob(connection, blob, stored)) for memory, moment, piece, blob in pieces]
+    for position in alike:
+        rows = "SELECT number, moment, piece, blob FROM memory WHERE program = ? AND launch = ?"
+        if set(connection.execute(rows, (program, position))) == set(held):
+            return
+    place = "SELECT 1 + coalesce(max(position), -1) FROM launch WHERE program = ?"
+    (position,) = connection.execute(place, (program,)).fetchone()
+    connection.execute("INSERT INTO launch VALUES (?, ?, ?, ?, ?, ?)", (program, position, *key[1:]))
+    connection.executemany(
+        "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?)", [(program, position, *piece) for piece in held]
+    )

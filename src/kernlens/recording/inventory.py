@@ -7,14 +7,20 @@ from dataclasses import astuple
 
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Build
+from kernlens.recording.launch_rows import behaviour_rows, launch_rows, piece_rows
 from kernlens.recording.reader import Recording
-from kernlens.recording.schema import BEHAVIOUR, LAUNCHES, damaged, typed
+from kernlens.recording.schema import BEHAVIOUR, LAUNCH, LAUNCHES, damaged, typed
 
 #: What a program may hold, by the names that people have for it, and each part's role; stages have a table of their own.
 KINDS = {
     "sources": "source", "binaries": "binary", "debug": "debug", "spirv": "spirv", "logs": "log", "stages": "stage",
-    "behaviour": BEHAVIOUR,
+    "behaviour": BEHAVIOUR, "launches": LAUNCH,
 }  # fmt: skip
+#: The kind of launches that were kept, and the kinds of what a program did, which are no part of what it is.
+KEPT = "launches"
+_OF_RUNS = (BEHAVIOUR, KEPT)
+#: What tells launches apart: kernel, number, process. Pieces of memory have more.
+_LAUNCH_LABEL = 3
 #: What launches ask for is a few bytes, which stay and are listed with what the compiler said.
 _KIND_OF = {role: kind for kind, role in KINDS.items()} | {LAUNCHES: "logs"}
 
@@ -51,12 +57,17 @@ class StoredProgram:
         """The bytes of all its contents, unpacked."""
         return sum(part.blob.size for part in self.parts if part.blob)
 
+    @property
+    def kept_launches(self) -> int:
+        """The number of launches that were kept."""
+        return sum(part.kind == KEPT and len(part.label) == _LAUNCH_LABEL for part in self.parts)
+
     def identity(self) -> bytes:
         """Return a hash that two programs share if the same was made of the same, whatever they are called and whenever
         it was; what it did on some data is no part of it."""
         build = self.build
         parts = [
-            (part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts if part.kind != BEHAVIOUR
+            (part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts if part.kind not in _OF_RUNS
         ]
         toolchain = build.toolchain and astuple(build.toolchain)
         what = (build.device, toolchain, build.options, build.outcome, build.reason, parts)
@@ -83,9 +94,14 @@ def stored_programs(recording: Recording) -> list[StoredProgram]:
         stage = StoredPart("stages", tuple(label), _blob(blobs, blob))
         parts.setdefault(typed(program, int, "snapshot"), []).append(stage)
     for program in parts.keys() | {row[0] for row in recording.rows("SELECT id FROM program")}:
-        for kernel, launches, number, _ in recording.behaviour_rows(program):
+        for kernel, launches, number, _ in behaviour_rows(recording, program):
             launch = StoredPart(BEHAVIOUR, (kernel, launches), _blob(blobs, number))
             parts.setdefault(program, []).append(launch)
+        for row in launch_rows(recording, program):
+            parts.setdefault(program, []).append(StoredPart(KEPT, row[1:4], _blob(blobs, row.blob)))
+            for memory, moment, piece, number, _ in piece_rows(recording, program, row.position):
+                content = StoredPart(KEPT, (*row[1:4], memory, moment, piece), _blob(blobs, number))
+                parts.setdefault(program, []).append(content)
     numbers = [typed(number, int, "program") for (number,) in recording.rows("SELECT id FROM program ORDER BY id")]
     return [
         StoredProgram(number, build, tuple(parts.get(number, ())))

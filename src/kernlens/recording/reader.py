@@ -32,7 +32,7 @@ from kernlens.model.build import (
 )
 from kernlens.model.stage import Snapshot
 from kernlens.recording import schema
-from kernlens.recording.blobs import PackedBlob, PackedParts, PackedSnapshots, RecordedContents
+from kernlens.recording.blobs import PackedParts, PackedSnapshots, RecordedContents
 from kernlens.recording.capture_notes import given_constants, linked_from
 from kernlens.recording.schema import damaged, typed
 from kernlens.recording.settled import connect, cut_off, settled_file
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from kernlens.model.behaviour import Behaviour
+    from kernlens.model.kept_launch import KeptLaunch
 
 #: Seconds that one query may take: a real one takes milliseconds.
 QUERY_TIMEOUT = 10.0
@@ -79,7 +80,7 @@ class _RecordedParts:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         rows = [(path, blob) for role, path, blob in self._rows if role == "source" and blob is not None]
-        contents, read_rows = self._recording._contents, self._recording.rows
+        contents, read_rows = self._recording.contents, self._recording.rows
         contents.check_sources([blob for _, blob in rows], read_rows)
         return tuple(Source(path, contents.text(blob, read_rows), "recording") for path, blob in rows)
 
@@ -102,14 +103,26 @@ class _RecordedParts:
 
     @cached_property
     def behaviours(self) -> Mapping[str, Sequence[Behaviour]]:
-        rows = () if schema.BEHAVIOUR in self._without else self._recording.behaviour_rows(self._number)
+        if schema.BEHAVIOUR in self._without or self._recording.schema_version < schema.FIRST_OBSERVED:
+            return {}
+        from kernlens.recording.launch_rows import behaviour_rows
+
+        rows = behaviour_rows(self._recording, self._number)
         if not rows:
             return {}
         from kernlens.recording.behaviours import FREE_OF_KERNEL, RATIO_OF_KERNEL, RecordedBehaviours
 
         recording = self._recording
         room = FREE_OF_KERNEL + RATIO_OF_KERNEL * recording.allowance.size
-        return RecordedBehaviours(rows, lambda blob: recording._contents.read(blob, recording.rows), room)
+        return RecordedBehaviours(rows, lambda blob: recording.contents.read(blob, recording.rows), room)
+
+    @cached_property
+    def kept_launches(self) -> Sequence[KeptLaunch]:
+        if schema.LAUNCH in self._without or self._recording.schema_version < schema.FIRST_WITH_LAUNCHES:
+            return ()
+        from kernlens.recording.launch_rows import recorded_launches
+
+        return recorded_launches(self._recording, self._number)
 
     @cached_property
     def _rows(self) -> tuple[tuple[str, str, int | None], ...]:
@@ -119,7 +132,7 @@ class _RecordedParts:
     def _only(self, asked: str) -> bytes:
         for role, _, blob in self._rows:
             if role == asked and blob is not None:
-                return self._recording._contents.part(blob, self._recording.rows)
+                return self._recording.contents.part(blob, self._recording.rows)
         return b""
 
 
@@ -141,19 +154,20 @@ class Recording:
         closing = contextlib.ExitStack()
         self._close = weakref.finalize(self, closing.close)
         try:
-            self._schema = _checked_schema(self.path, self.path)
+            self.schema_version = _checked_schema(self.path, self.path)
             with _sqlite_errors(self.path):
                 settled = settled_file(self.path, closing, is_held=is_held)
                 if settled != self.path:  # Meanwhile another file may have come under the name.
-                    self._schema = _checked_schema(settled, self.path)
+                    self.schema_version = _checked_schema(settled, self.path)
                 self._size = settled.stat().st_size
                 #: What may be unpacked; whoever reads what was unpacked shares it.
                 self.allowance = Allowance(self._size)
-                self._contents = RecordedContents(self.allowance)
+                #: Its contents, by their numbers.
+                self.contents = RecordedContents(self.allowance)
                 self._connection = connect(settled, "?mode=ro&immutable=1", closing)
                 self._limit_time(self._connection)
             self._check_tables()
-            log.debug("recording", "%s: schema %d, %d bytes", self.path, self._schema, self._size)
+            log.debug("recording", "%s: schema %d, %d bytes", self.path, self.schema_version, self._size)
         except BaseException:
             closing.close()
             raise
@@ -237,7 +251,7 @@ class Recording:
     def packed(self, program: int, without: Collection[str] = ()) -> tuple[PackedParts, PackedSnapshots]:
         """Return the parts of a program as ``unread`` does, each with its content as it is in the file: nothing is unpacked for
         longer than to check it."""
-        contents, read_rows = self._contents, self.rows
+        contents, read_rows = self.contents, self.rows
         parts = [
             (role, path, None if blob is None or role in without else contents.packed(blob, read_rows))
             for role, path, blob in self._parts(program)
@@ -268,7 +282,7 @@ class Recording:
 
     def _snapshot_rows(self, program: int) -> list[tuple[Snapshot, int]]:
         snapshots = []
-        attempts = "attempt" if self._schema > 1 else "1"
+        attempts = "attempt" if self.schema_version > 1 else "1"
         query = (
             f"SELECT stage, kernel, form, ending, {attempts}, blob, blob.size FROM snapshot"
             " LEFT JOIN blob ON blob.id = snapshot.blob WHERE program = ? ORDER BY position"
@@ -282,34 +296,13 @@ class Recording:
                 kernel=typed(kernel, str, "snapshot") or None,
                 form=form,
                 ending=typed(ending, str, "snapshot"),
-                find_content=partial(self._contents.read, number, self.rows),
+                find_content=partial(self.contents.read, number, self.rows),
                 size=typed(size, int, "blob"),
                 attempt=typed(attempt, int, "snapshot"),
                 allowance=self.allowance,
             )
             snapshots.append((snapshot, number))
         return snapshots
-
-    def behaviour_rows(self, program: int) -> list[tuple[str, int, int, int]]:
-        """Return the launches of a program that were observed: kernel, how often it ran so, number and size of the content."""
-        if self._schema < schema.FIRST_OBSERVED:
-            return []
-        query = (
-            "SELECT kernel, launches, blob, blob.size FROM behaviour LEFT JOIN blob ON blob.id = behaviour.blob"
-            " WHERE program = ? ORDER BY position"
-        )
-        return [
-            (typed(kernel, str, schema.BEHAVIOUR), *(typed(each, int, schema.BEHAVIOUR) for each in numbers))  # type: ignore[misc]
-            for kernel, *numbers in self.rows(query, program)
-        ]
-
-    def packed_behaviours(self, program: int) -> list[tuple[str, int, PackedBlob]]:
-        """Return the launches of a program that were observed: kernel, how often it ran so, and the content as it is here."""
-        contents = self._contents
-        return [
-            (kernel, launches, contents.packed(blob, self.rows))
-            for kernel, launches, blob, _ in self.behaviour_rows(program)
-        ]
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read while the lock is held."""
@@ -340,12 +333,12 @@ class Recording:
     def _check_tables(self) -> None:
         rows = self.rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
         tables = {name: (kind, sql) for kind, name, sql in rows}
-        for name, definition in schema.SCHEMAS[self._schema].items():
+        for name, definition in schema.SCHEMAS[self.schema_version].items():
             kind, sql = tables.pop(name, (None, None))
             if kind != "table" or not isinstance(sql, str) or not schema.same_definition(sql, definition):
-                raise damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
+                raise damaged(f"the table {name} is missing or not as schema {self.schema_version} defines it")
         if tables:
-            raise damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
+            raise damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self.schema_version}")
 
 
 def _checked_schema(path: Path, name: Path) -> int:

@@ -13,12 +13,14 @@ T = TypeVar("T")
 #: SQLite's application id, at offset 68 of the file, big-endian: "klns".
 APPLICATION_ID = 0x6B6C6E73
 #: The schema that is written: SQLite's user version, at offset 60 of the file, big-endian. Older ones can be read too.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 SQLITE_MAGIC = b"SQLite format 3\0"
 #: Bytes of SQLite's file header.
 HEADER_SIZE = 100
 
 BEHAVIOUR = "behaviour"
+#: The tables of launches that were kept whole, and of the pieces of their memory.
+LAUNCH, MEMORY = "launch", "memory"
 #: Table name -> its definition. A reader compares these word for word, so that no file can bring views or triggers along.
 TABLES = {
     "recording": "CREATE TABLE recording (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -43,19 +45,31 @@ TABLES = {
         program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, kernel TEXT NOT NULL,
         launches INTEGER NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
         PRIMARY KEY (program, position)) WITHOUT ROWID""",
+    LAUNCH: """CREATE TABLE launch (
+        program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, kernel TEXT NOT NULL,
+        number INTEGER NOT NULL, process INTEGER NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
+        PRIMARY KEY (program, position)) WITHOUT ROWID""",
+    MEMORY: """CREATE TABLE memory (
+        program INTEGER NOT NULL REFERENCES program (id), launch INTEGER NOT NULL, number INTEGER NOT NULL,
+        moment TEXT NOT NULL, piece INTEGER NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
+        PRIMARY KEY (program, launch, number, moment, piece)) WITHOUT ROWID""",
 }
 #: The tables of each schema. Schema 1 kept one attempt of each stage and did not say which; in the first two a build is ok or
-#: failed; the first three have no behaviour.
-_UNOBSERVED = {name: definition for name, definition in TABLES.items() if name != BEHAVIOUR}
+#: failed; the first three have no behaviour, and the first four no kept launches.
+_OBSERVED = {name: definition for name, definition in TABLES.items() if name not in (LAUNCH, MEMORY)}
+_UNOBSERVED = {name: definition for name, definition in _OBSERVED.items() if name != BEHAVIOUR}
 SCHEMAS = {
     1: {**_UNOBSERVED, "snapshot": TABLES["snapshot"].replace(" attempt INTEGER NOT NULL,", "")},
     2: _UNOBSERVED,
     3: _UNOBSERVED,
+    4: _OBSERVED,
     SCHEMA_VERSION: TABLES,
 }
 
 #: The first schema that holds behaviour.
 FIRST_OBSERVED = 4
+#: The first schema that keeps launches.
+FIRST_WITH_LAUNCHES = 5
 #: The role of what launches ask for, as JSON.
 LAUNCHES = "launches"
 #: The roles that a part can have in its program.

@@ -26,6 +26,7 @@ from kernlens.recording.insertion import (
     Launch,
     Stored,
     insert_behaviours,
+    insert_launch,
     insert_parts,
     insert_program,
     insert_snapshots,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 
     from kernlens.model.behaviour import Behaviour
     from kernlens.model.build import Build, BuildToolchain
+    from kernlens.model.kept_launch import KeptLaunch
     from kernlens.model.stage import Snapshot
+    from kernlens.recording.launches import PackedLaunch
 
 #: Milliseconds that ``close`` waits for readers of the file, which keep it from being finished.
 READERS_TIMEOUT = 500
@@ -50,9 +53,10 @@ class RecordingWriter:
     """A writer of a recording; a context manager, safe to use from several threads at once.
 
     ``command_line`` is what the user ran. With ``redact_source`` the recording holds no source text, nor copies of its
-    lines in other parts; ``redaction`` knows texts of other builds too. With ``is_whole`` the recording gets its name when
-    the context ends without an error, and not before. Raises OutputError if the file cannot be written, if it exists and
-    ``overwrite`` is False or it is no recording, and if another process is writing it.
+    lines in other parts, nor launches that were kept; ``redaction`` knows texts of other builds too.
+    With ``is_whole`` the recording gets its name when the context ends without an error, and not before. Raises OutputError
+    if the file cannot be written, if it exists and ``overwrite`` is False or it is no recording, and if another process is
+    writing it.
     """
 
     def __init__(
@@ -106,7 +110,10 @@ class RecordingWriter:
         snapshots = [(snapshot, self._packed(content)) for snapshot, content in _snapshots(build, redaction)]
         behaviours = build.behaviours
         launches = [self._launch(name, each, redaction) for name in behaviours for each in behaviours[name]]
-        return self.add_packed(build, parts, snapshots, number, launches)
+        number = self.add_packed(build, parts, snapshots, number, launches)
+        for launch in build.parts.kept_launches:
+            self.add_launch(number, launch)
+        return number
 
     def add_behaviour(self, program: int, behaviour: Behaviour) -> None:
         """Record what a launch of a kernel did, under the number that ``add`` returned for its program; ``behaviour.kernel`` is
@@ -116,12 +123,35 @@ class RecordingWriter:
 
     def add_packed_behaviours(self, program: int, launches: Sequence[Launch]) -> None:
         """Record launches as ``add_behaviour`` does, which another recording may have packed."""
+        with self._insertion() as (connection, stored):
+            insert_behaviours(connection, program, launches, stored)
+
+    def add_launch(self, program: int, launch: KeptLaunch) -> None:
+        """Record a launch that was kept whole, under the number that ``add`` returned for its program; not in a recording
+        without source text, which holds nothing of the user's data. Contents that are there already are not stored again.
+        Raises FormatError if a reader would refuse it, OutputError if it cannot be written."""
+        if self._redact:
+            return
+        from kernlens.recording.launches import encoded, packed_memory
+
+        row = (launch.kernel, launch.number, launch.process, self._packed(encoded(launch)))
+        with self._insertion() as (connection, stored):
+            insert_launch(connection, program, row, packed_memory(launch, stored), stored)
+
+    def add_packed_launch(self, program: int, launch: PackedLaunch) -> None:
+        """Record a launch as ``add_launch`` does, as another recording has it."""
+        with self._insertion() as (connection, stored):
+            insert_launch(connection, program, launch[:4], launch.contents(), stored)
+
+    @contextlib.contextmanager
+    def _insertion(self) -> Iterator[tuple[sqlite3.Connection, Stored]]:
+        """Give the connection, in a transaction, and the numbers of what the recording has, to which new ones are added."""
         with self._lock, self._errors():
             if self._connection is None:
                 raise OutputError(f"the recording {self.path} is closed")
             stored: Stored = ChainMap({}, self._stored)
             with _transaction(self._connection):
-                insert_behaviours(self._connection, program, launches, stored)
+                yield self._connection, stored
             self._stored.update(stored.maps[0])
 
     def _launch(self, kernel: str, behaviour: Behaviour, redaction: Redaction | None) -> Launch:

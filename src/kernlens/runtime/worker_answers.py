@@ -17,8 +17,8 @@ Answer = TypeVar("Answer")
 
 _BYTES = "base64"
 #: Classes that ``model.build`` names in its fields without importing them, so that it loads quickly. No worker runs kernels, so
-#: none gives a behaviour.
-_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot, "Behaviour": object}
+#: none gives a behaviour or a launch.
+_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot, "Behaviour": object, "KeptLaunch": object}
 
 
 def to_json(value: Any) -> Any:

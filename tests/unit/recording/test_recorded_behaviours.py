@@ -26,10 +26,9 @@ from kernlens.recording import behaviours
 from kernlens.recording.editing import merge, prune, redact_source
 from kernlens.recording.inventory import stored_programs
 from kernlens.recording.reader import Recording
-from kernlens.recording.schema import SCHEMAS
 from kernlens.recording.writer import RecordingWriter
 from tests.writers.programs import binary
-from tests.writers.recordings import FULL, entry, record
+from tests.writers.recordings import FULL, entry, make_older, record
 
 LINE, CALL = SourcePlace("/src/add.cl", 2, 5), SourcePlace("/src/add.h", 1)
 ACCESS = ObservedAccess(
@@ -98,11 +97,7 @@ def test_nothing_is_read_before_it_is_asked_for(tmp_path: Path, monkeypatch: pyt
 def test_older_recordings_have_none(schema: int, tmp_path: Path) -> None:
     path = record(tmp_path / "a.klens", entry(1))
     with sqlite3.connect(path) as connection:
-        connection.execute("DROP TABLE behaviour")
-        if schema == 1:
-            connection.execute("DROP TABLE snapshot")
-            connection.execute(SCHEMAS[1]["snapshot"])
-        connection.execute(f"PRAGMA user_version={schema}")
+        make_older(connection, schema)
     assert observed_in(path) == [{}]
     assert merge([path], tmp_path / "b.klens").programs == 1
 

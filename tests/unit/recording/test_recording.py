@@ -13,7 +13,7 @@ from kernlens.model.build import Build, HeldParts, Source
 from kernlens.recording.reader import Recording
 from kernlens.recording.schema import is_recording
 from kernlens.recording.writer import RecordingWriter
-from tests.writers.recordings import CHAIN, FAILED, FULL, SOURCE, beside, entry, holding
+from tests.writers.recordings import CHAIN, FAILED, FULL, SOURCE, beside, entry, holding, make_older
 
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
@@ -49,16 +49,8 @@ def test_the_first_schema_is_read_too(tmp_path: Path) -> None:
         writer.add(FULL)
     connection = sqlite3.connect(path, isolation_level=None)
     rows = connection.execute("SELECT program, position, stage, kernel, form, ending, blob FROM snapshot").fetchall()
-    connection.execute("DROP TABLE snapshot")
-    connection.execute("DROP TABLE behaviour")
-    connection.execute(
-        """CREATE TABLE snapshot (
-        program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, stage TEXT NOT NULL,
-        kernel TEXT NOT NULL, form TEXT NOT NULL, ending TEXT NOT NULL, blob INTEGER NOT NULL REFERENCES blob (id),
-        PRIMARY KEY (program, position)) WITHOUT ROWID"""
-    )
+    make_older(connection, 1)
     connection.executemany("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    connection.execute("PRAGMA user_version=1")
     connection.close()
     with Recording(path) as recording:
         (program,) = recording.builds()
