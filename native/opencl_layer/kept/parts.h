@@ -88,6 +88,7 @@ cl_int unified_copy(cl_command_queue queue, void *to, const void *from, size_t s
 struct image_form {
     uint64_t order, data_type, object_type, width, height, depth, array_size, mip_levels, samples, element_size;
     uint64_t buffer; /* the number of the memory that it is made of, plus 1; 0: its own */
+    uint64_t row_pitch; /* from row to row in that, in bytes; 0 else */
 };
 /* Memory as files have it: numbers, of which the last are zero where it is no image. */
 struct memory_row {

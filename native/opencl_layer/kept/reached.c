@@ -51,7 +51,7 @@ static uint64_t bytes_of(const struct image_form *image)
 static bool describe_image(struct reached_list *list, cl_mem object, cl_mem_object_type type, struct image_form *image)
 {
     cl_image_format format = {0};
-    size_t element = 0, width = 0, height = 0, depth = 0, array = 0;
+    size_t element = 0, width = 0, height = 0, depth = 0, array = 0, pitch = 0;
     cl_uint levels = 0, samples = 0;
     cl_mem buffer = NULL;
     if (!IMAGE_INFO(object, CL_IMAGE_FORMAT, format) || !IMAGE_INFO(object, CL_IMAGE_ELEMENT_SIZE, element) ||
@@ -63,9 +63,11 @@ static bool describe_image(struct reached_list *list, cl_mem object, cl_mem_obje
     (void)IMAGE_INFO(object, CL_IMAGE_NUM_SAMPLES, samples);
     (void)MEMORY_INFO(object, CL_MEM_ASSOCIATED_MEMOBJECT, buffer);
     *image = (struct image_form){
-        format.image_channel_order, format.image_channel_data_type, type, width, height, depth, array, levels, samples, element, 0,
+        format.image_channel_order, format.image_channel_data_type, type, width, height, depth, array, levels, samples, element, 0, 0,
     };
     image->buffer = buffer != NULL ? add_object(list, buffer) : 0;
+    if (buffer != NULL && IMAGE_INFO(object, CL_IMAGE_ROW_PITCH, pitch))
+        image->row_pitch = pitch;
     return true;
 }
 

@@ -226,6 +226,7 @@ def _document(done: Capture, asked: Asked) -> dict[str, Any]:
             }
             for kernel in done.kernels
         ],
+        "kept_launches": done.kept_launches,
         "missing": done.missing,
         "findings": done.findings,
         "unmatched": list(done.unmatched),
@@ -266,8 +267,12 @@ def _tell(done: Capture, application: str, *, is_observed: bool) -> None:
     counted = [launches for kernel in done.kernels if (launches := kernel.known_launches) is not None]
     print_message(
         f"kernlens: {plural(done.builds, 'build')}{failed}, {plural(len(counted), 'kernel')} and"
-        f" {plural(sum(counted), 'launch').replace('launchs', 'launches')} recorded in {done.recording}"
+        f" {plural(sum(counted), 'launch')} recorded in {done.recording}"
     )
+    if done.kept_launches:
+        print_message(
+            f"kernlens: {plural(done.kept_launches, 'launch')} kept, with {done.kept_bytes:,} bytes of memory"
+        )
     print_message(*_from_binaries(done))
     _tell_findings(done)
     if is_observed:
@@ -353,6 +358,8 @@ def _next_steps(done: Capture, *, is_observed: bool = False) -> list[str]:
         )
     if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
+    if done.kept_launches:
+        steps.append(f"      kernlens replay {recording}")
     if done.failed:
         steps.append(f"      {why}")
     return steps

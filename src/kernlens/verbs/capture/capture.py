@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from kernlens.toolchain.toolchains import Toolchain
     from kernlens.verbs.capture.running import Ended
 
+_NONE_KEPT = "no launch was kept: the application made none that --launch names and that could be kept"
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:
@@ -142,23 +144,36 @@ def capture(
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = tuple(os.fspath(word) for word in command_line)
     observing = Observing(device, float(seconds), toolchain) if observe else None
-    chosen, simulated = _chosen(toolchain, simulate, observing, is_timed=time or is_slowest(launches))
-    changes = Changes(lines, build_options, replacements, fresh_cache or observe)
-    time = time or is_slowest(launches)
-    asked = Asked(words, simulated, chosen.name, stages, changes, observing, time, tuple(launches), launch_bytes)
     recorders_lines(launches)  # What names no launch is told of before anything runs.
+    time = time or is_slowest(launches)
+    chosen, simulated = _chosen(toolchain, simulate, observing, is_timed=time)
+    changes = Changes(lines, build_options, replacements, fresh_cache or observe)
+    asked = Asked(words, simulated, chosen.name, stages, changes, observing, time, tuple(launches), launch_bytes)
     application = find_application(words, simulated, chosen)
     plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
     path = Path(recording or f"{Path(words[0]).name}.klens")
+    return _capture(application, asked, plan, chosen, path, on_start, on_progress)
+
+
+def _capture(
+    application: Application,
+    asked: Asked,
+    plan: SecondBuildPlan,
+    chosen: Toolchain,
+    path: Path,
+    on_start: Callable[[], None] | None,
+    on_progress: Progress | None,
+) -> Capture:
+    """Run the application with what was asked for, and write the recording."""
     layer = needed_layer(OPENCL_LAYER)
-    with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        started = observed(observing, application.environment, spool, unconfined=unconfined)
+    with _writer(path, asked.words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
+        started = observed(asked.observing, application.environment, spool, unconfined=plan.unconfined)
         with _goes_unless_entered(spool), started as code:
             _turn_on(application, layer, spool, chosen, asked)
-            application.environment.update({} if simulated is None else {ZEROS: "1"})
+            application.environment.update({} if asked.device is None else {ZEROS: "1"})
             watch = LoaderWatch(chosen if chosen.root is not None else None)
-            ended = _run(application, simulated is not None, watch, on_start)
+            ended = _run(application, asked.device is not None, watch, on_start)
         with _stays(spool):
             return _finish(spool, writer, ended, asked, plan, watch, code, on_progress=on_progress)
 
@@ -362,6 +377,7 @@ def _finish(
             *findings,
             *watch.findings(captured),
             *captured.findings,
+            *([_NONE_KEPT] if asked.launches and not captured.kept_launches else []),
         ),
         unmatched=captured.unmatched,
         reason="" if captured.builds else why_nothing(captured, asked.words, watch),

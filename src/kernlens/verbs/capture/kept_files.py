@@ -36,7 +36,7 @@ from kernlens.verbs.capture.spooled import Identity
 _NUMBER = struct.Struct("<Q")
 _PROGRAM = struct.Struct("<2Q")
 #: What an argument is, and memory: the rows of ``native/opencl_layer/kept/parts.h``.
-_ARGUMENT, _MEMORY, _REFUSED = struct.Struct("<8Q"), struct.Struct("<15Q"), struct.Struct("<3Q")
+_ARGUMENT, _MEMORY, _REFUSED = struct.Struct("<8Q"), struct.Struct("<16Q"), struct.Struct("<3Q")
 _ARGUMENTS = {1: VALUE, 2: LOCAL, 3: MEMORY, 4: SAMPLER, 5: POINTER, 6: NULL}
 _MEMORIES = {1: BUFFER, 2: IMAGE, 3: SVM, 4: HOST, 5: DEVICE, 6: SHARED}
 #: A longer field is a content, and a longer name is none.
@@ -55,7 +55,7 @@ class KeptFile:
 
 @dataclass(slots=True)
 class _Fields:
-    """What has been read of a file."""
+    """The fields of a file that have been read."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -191,7 +191,7 @@ def _memory(row: tuple[int, ...], path: Path) -> KeptMemory:
         raise _damaged(path, 0)
     form = None
     if _MEMORIES[kind] == IMAGE:
-        form = replace(ImageForm(*row[4:14]), buffer=row[14] - 1 if row[14] else None)
+        form = replace(ImageForm(*row[4:14]), buffer=row[14] - 1 if row[14] else None, row_pitch=row[15])
     return KeptMemory(_MEMORIES[kind], size, flags, address, form)
 
 

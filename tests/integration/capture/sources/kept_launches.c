@@ -106,9 +106,6 @@ static void plain_rounds(cl_command_queue queue, cl_uint base, int is_ordered)
     CHECK(clSetUserEventStatus(gate, CL_COMPLETE)); /* all of them have waited for that */
     clReleaseEvent(gate);
     CHECK(clFinish(queue));
-    cl_uint references = 0;
-    CHECK(clGetEventInfo(last, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, NULL));
-    tell("plain", base, "references", "event", &references, sizeof references);
     clReleaseEvent(last);
     clReleaseMemObject(source);
     clReleaseMemObject(target);
