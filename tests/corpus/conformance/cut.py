@@ -1,7 +1,7 @@
 """Programs of OpenCL-CTS with fewer cases: for drivers on which the whole tests take an hour.
 
 Copies of sources are compiled where three types (char, int, float) stand for eleven, three image formats for all, and small
-images and buffers for the largest; what is not copied is linked as it is. Each test builds and launches the same kinds of
+images, buffers and grids for large ones; what is not copied is linked as it is. Each test builds and launches the same kinds of
 programs, fewer of them.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 _THREE = (r"kChar,\s+kUChar,[\s\w,]+kDouble", "kChar, kInt, kFloat")
 _FORMATS = (r"for \(const auto &format : formats\)", r"formats.resize(std::min<size_t>(formats.size(), 3));\n    \g<0>")
+_GROUPS = (r"(numberOfLocalWorkgroups\s*=) 1111;", r"\1 11;")
 _ROWS = (r'(?m)^ *\{ +"(uchar|unsigned \w+|u?short|uint|u?long)", .*\n', "")
 _ONLY = r"\g<0> if (type != kChar && type != kInt && type != kFloat) return true;"
 #: Suite -> source -> what is replaced in it by what.
@@ -22,8 +23,8 @@ CUTS: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
     "basic": {
         "test_arrayimagecopy.cpp": (_FORMATS,),
         "test_astype.cpp": (_THREE,),
-        "test_async_copy.cpp": (_THREE,),
-        "test_async_strided_copy.cpp": (_THREE,),
+        "test_async_copy.cpp": (_THREE, _GROUPS),
+        "test_async_strided_copy.cpp": (_THREE, _GROUPS),
         "test_bufferreadwriterect.cpp": ((r"(?m)^size_t alloc_scale = 2;", "size_t alloc_scale = 32;"),),
         "test_explicit_s2v.cpp": ((r"bool skip_type\(ExplicitType type\)\s*\{", _ONLY),),
         "test_hiloeo.cpp": (
