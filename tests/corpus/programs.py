@@ -55,21 +55,8 @@ def _clblast(name: str, *words: str) -> Program:
 
 
 def _hashcat(mode: str, of_1234: str) -> Program:
-    words = (
-        "hashcat",
-        "-m",
-        mode,
-        "-a",
-        "3",
-        of_1234,
-        "?d?d?d?d",
-        "--force",
-        "-D",
-        "1",
-        "--potfile-disable",
-        "--quiet",
-    )
-    return Program((*words, "--backend-ignore-cuda", "--backend-ignore-hip"), "hashcat")
+    options = "--force -D 1 --backend-ignore-cuda --backend-ignore-hip --potfile-disable --quiet"
+    return Program(("hashcat", "-m", mode, "-a", "3", of_1234, "?d?d?d?d", *options.split()), "hashcat")
 
 
 #: The words of applications that run on other drivers too.

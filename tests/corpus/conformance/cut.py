@@ -15,7 +15,7 @@ from pathlib import Path
 
 _THREE = (r"kChar,\s+kUChar,[\s\w,]+kDouble", "kChar, kInt, kFloat")
 _FORMATS = (r"for \(const auto &format : formats\)", r"formats.resize(std::min<size_t>(formats.size(), 3));\n    \g<0>")
-_GROUPS = (r"(numberOfLocalWorkgroups\s*=) 1111;", r"\1 11;")
+_GROUPS = (r"(numberOfLocalWorkgroups\s*=) (1111|579);", r"\1 11;")
 _ROWS = (r'(?m)^ *\{ +"(uchar|unsigned \w+|u?short|uint|u?long)", .*\n', "")
 _ONLY = r"\g<0> if (type != kChar && type != kInt && type != kFloat) return true;"
 #: Suite -> source -> what is replaced in it by what.
