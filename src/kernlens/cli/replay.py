@@ -165,6 +165,6 @@ def _list(asked: Asked) -> None:
 
     with Recording(asked.path) as recording:
         launches = list(recorded_launches(recording))
-    if asked.kernel is not None:
-        launches = chosen(launches, asked.path, asked.kernel, asked.launch)
-    print_json(kept_document(launches)) if asked.as_json else print_lines(kept_lines(launches))
+        if asked.kernel is not None:
+            launches = chosen(launches, asked.path, asked.kernel, asked.launch)
+        print_json(kept_document(launches)) if asked.as_json else print_lines(kept_lines(launches))

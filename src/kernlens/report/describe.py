@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.cxx_names import kernel_title
@@ -22,6 +22,17 @@ MOST_FUNCTIONS = 8
 def plural(count: int, noun: str) -> str:
     """Return the count with the noun: ``1 kernel``, ``1,581 kernels``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def sizes_of_launch(global_size: Sequence[int], local_size: Sequence[int] | None) -> str:
+    """Return the sizes of a launch in words: ``64 x 2 work-items in groups of 8 x 1``."""
+    groups = "groups that the driver chooses" if local_size is None else f"groups of {sizes_text(local_size)}"
+    return f"{sizes_text(global_size)} work-items in {groups}"
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Return sizes as a text: ``64 x 2``."""
+    return " x ".join(f"{each:,}" for each in sizes)
 
 
 def duration(nanoseconds: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kernlens.report.describe import duration, plural
+from kernlens.report.describe import duration, plural, sizes_of_launch, sizes_text
 from kernlens.report.table import table
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
     if not is_one and replayed.is_equal and not replayed.is_simulated:
         yield f"{title}: {answer_words(replayed)}"
         return
-    sizes = sizes_words(replayed.global_size, replayed.local_size)
+    sizes = sizes_of_launch(replayed.global_size, replayed.local_size)
     yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
     if replayed.recorded_on != replayed.device:
         yield f"  recorded on {replayed.recorded_on or 'an unknown device'}"
@@ -37,12 +37,6 @@ def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
     if replayed.is_cpu and any(build.times for build in replayed.builds):
         yield "the times are those of this CPU, and say nothing about a GPU"
     yield not_compared_words(replayed)
-
-
-def sizes_words(global_size: Sequence[int], local_size: Sequence[int] | None) -> str:
-    """Return the sizes of a launch in words."""
-    groups = "groups that the driver chooses" if local_size is None else f"groups of {_size(local_size)}"
-    return f"{_size(global_size)} work-items in {groups}"
 
 
 def answer_words(replayed: Replayed) -> str:
@@ -101,9 +95,9 @@ def kept_lines(launches: Sequence[RecordedLaunch]) -> Iterator[str]:
     rows: list[list[Cell]] = []
     for each in launches:
         launch = each.launch
-        local = None if launch.local_size is None else _size(launch.local_size)
+        local = None if launch.local_size is None else sizes_text(launch.local_size)
         time = None if launch.nanoseconds is None else duration(launch.nanoseconds)
-        sizes = [_size(launch.global_size), local]
+        sizes = [sizes_text(launch.global_size), local]
         rows.append([launch.kernel, launch.number, launch.process, *sizes, len(launch.memory), launch.size, time])
     yield from table(["kernel", "launch", "process", "global", "local", "memory objects", "bytes", "time"], rows)
     yield f"{len(rows):,} launch{'' if len(rows) == 1 else 'es'} kept"
@@ -126,7 +120,3 @@ def _result_words(build: ReplayedBuild) -> str:
     if not build.compared:
         return "nothing to compare"
     return f"{len(build.differing)} of {plural(len(build.compared), 'result')} differ" if build.differing else "equal"
-
-
-def _size(sizes: Sequence[int]) -> str:
-    return " x ".join(f"{each:,}" for each in sizes)

@@ -57,7 +57,7 @@ def programs_of(
         return ["recorded"], [recorded]
     options = build.options or "" if other.options is None else other.options
     if other.binary is not None:
-        program = _program(build.name, options, binary=read_named(existing_source(other.binary)))
+        program = _program(build.name, options, binary=read_named(other.binary))
     elif other.source is not None:
         words = [*split_options(options), *(word for each in other.folders for word in ("-I", each))]
         text = read_named(existing_source(other.source)).decode("utf-8", "replace")
