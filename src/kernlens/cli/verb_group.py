@@ -40,6 +40,7 @@ GROUPS = {
     "Applications": {
         "capture": "Run an application and record every program that it builds.",
         "recording": "List, merge, prune and redact recordings.",
+        "replay": "Run a launch that a recording keeps again, alone: compare its results, and time it.",
         "observe": "Run a kernel in an interpreter and count what it does on its data, line by line.",
         "run": "Run an application on a simulated device.",
         "layer": "Print the shell lines that enable the OpenCL layer for compile stages.",

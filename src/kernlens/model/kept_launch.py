@@ -59,10 +59,10 @@ class KeptMemory:
 
 @dataclass(frozen=True, slots=True)
 class KeptArgument:
-    """An argument by its kind. ``content`` is a value's bytes; ``size`` that of local memory, or of the part of a buffer (a
-    sub-buffer) that begins at ``offset``, 0 for the whole; ``memory`` the number of the launch's memory, for a pointer with
-    ``offset`` into it; ``sampler`` is (normalized, addressing mode, filter mode) as OpenCL numbers them; ``flags`` those of a
-    sub-buffer."""
+    """An argument by its kind. ``content`` is a value's bytes. ``memory`` is the number of the launch's memory: a buffer or an
+    image, with ``size`` above 0 the part (sub-buffer, with its own ``flags``) of so many bytes that begins at ``offset``; for
+    a pointer ``offset`` is the place that it points to. ``size`` of local memory are its bytes. ``sampler`` is (normalized,
+    addressing mode, filter mode) as OpenCL numbers them."""
 
     kind: str
     content: bytes = b""

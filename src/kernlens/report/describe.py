@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.cxx_names import kernel_title
@@ -23,6 +23,17 @@ def plural(count: int, noun: str) -> str:
     """Return the count with the noun: ``1 kernel``, ``1,581 kernels``, ``2 launches``."""
     ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
     return f"{count:,} {noun}{ending}"
+
+
+def sizes_of_launch(global_size: Sequence[int], local_size: Sequence[int] | None) -> str:
+    """Return the sizes of a launch in words: ``64 x 2 work-items in groups of 8 x 1``."""
+    groups = "groups that the driver chooses" if local_size is None else f"groups of {sizes_text(local_size)}"
+    return f"{sizes_text(global_size)} work-items in {groups}"
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Return sizes as a text: ``64 x 2``."""
+    return " x ".join(f"{each:,}" for each in sizes)
 
 
 def duration(nanoseconds: int) -> str:

@@ -10,8 +10,10 @@ The elements are those that Jenkins, GitLab and GitHub's reporters read: ``tests
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from kernlens.cli.answers.replay_text import difference_words
 from kernlens.model.build import Build
 from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
@@ -22,6 +24,9 @@ from kernlens.report.describe import device_words
 from kernlens.report.failure_lines import error_place
 from kernlens.report.program_titles import stable_titles
 from kernlens.report.style import rendered
+
+if TYPE_CHECKING:
+    from kernlens.verbs.replay.replayed import Replayed
 
 #: How a finding that did not pass is written; the others were left out on purpose.
 _ELEMENTS = {FAILED: "failure", UNKNOWN: "error"}
@@ -39,9 +44,27 @@ def junit_xml(verdict: Verdict, locate: Callable[[str], str]) -> str:
     if verdict.new or verdict.missing:
         suites.append(_kernels(verdict, titles))
     suites += [_failed_build(build, verdict, locate) for group in verdict.failed for build in group.builds]
-    counts = _counts([element for _, elements in suites for element in elements])
-    counts = counts.partition(" skipped")[0]  # Of all suites together the schema does not take it.
-    inside = "\n".join(text for text, _ in suites)
+    return _document([text for text, _ in suites], [element for _, elements in suites for element in elements])
+
+
+def replay_junit(replayed: Sequence[Replayed]) -> str:
+    """Return the document of launches that ran again: a suite for each, a case for each build."""
+    suites, elements = [], []
+    for each in replayed:
+        title = f"{each.program}: launch {each.number} of {each.kernel}"
+        states = ["failure" if build.differing else PASSED for build in each.builds]
+        cases = [
+            _case(build.title, title, state, "results differ", list(map(difference_words, build.differing)), "replay")
+            for build, state in zip(each.builds, states, strict=True)
+        ]
+        suites.append(_around(title, cases, states))
+        elements += states
+    return _document(suites, elements)
+
+
+def _document(suites: Sequence[str], elements: Sequence[str]) -> str:
+    counts = _counts(elements).partition(" skipped")[0]  # Of all suites together the schema does not take it.
+    inside = "\n".join(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kernlens"{counts}>\n{inside}\n</testsuites>\n'
 
 

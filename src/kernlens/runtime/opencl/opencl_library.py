@@ -16,6 +16,7 @@ from kernlens.errors import ToolError
 from kernlens.model.binary import c_text
 from kernlens.runtime.driver_library import DriverLibrary
 from kernlens.runtime.opencl.error_codes import PLATFORM_NOT_FOUND, OpenCLError
+from kernlens.runtime.opencl.launch_prototypes import PROTOTYPES
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clGetPlatformIDs": (c_int32, (c_uint32, c_void_p, c_void_p)),
@@ -55,7 +56,7 @@ class OpenCL(DriverLibrary):
     """The OpenCL loader."""
 
     def __init__(self, library: ctypes.CDLL, path: str) -> None:
-        super().__init__(library, path, "OpenCL", _PROTOTYPES)
+        super().__init__(library, path, "OpenCL", {**_PROTOTYPES, **PROTOTYPES})
 
     def call(self, name: str, *arguments: Any, query: str | None = None, input: str | None = None) -> None:
         """Call a function that returns an error code. Raises OpenCLError unless it is success."""

@@ -106,6 +106,14 @@ class OpenCLRequests:
             parts=HeldParts(log=program.log, binary=binary or b""),
         )
 
+    def replay(self, position: int, **job: Any) -> Mapping[str, Any]:
+        """Run a launch again on the ``position``-th device of all; see ``launch_replay.replay``."""
+        from kernlens.runtime.opencl.launch_replay import chosen_device, replay
+
+        library = open_opencl()
+        library.on_call = self._on_call
+        return replay(library, chosen_device(opencl_devices(library), position), **job)
+
     def _keep(self, program: OpenCLProgram) -> Mapping[str, Any]:
         self._programs[program.name] = program
         return {"log": program.log}

@@ -1,0 +1,72 @@
+"""Replays as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from kernlens.cli.answers.replay_text import answer_words
+
+if TYPE_CHECKING:
+    from kernlens.verbs.replay.kept import RecordedLaunch
+    from kernlens.verbs.replay.replayed import Replayed, ReplayedBuild
+
+
+def replay_document(replayed: Sequence[Replayed]) -> dict[str, Any]:
+    """Return the document of launches that ran again."""
+    return {
+        "schema": 1,
+        "equal": all(each.is_equal for each in replayed),
+        "launches": [_launch(each) for each in replayed],
+    }
+
+
+def kept_document(launches: Sequence[RecordedLaunch]) -> dict[str, Any]:
+    """Return the document of the launches that a recording keeps."""
+    names = ("kernel", "number", "process", "global_size", "local_size", "global_offset", "nanoseconds", "size")
+    return {
+        "schema": 1,
+        "kept": [
+            {
+                "program": each.build.title,
+                "device": each.build.device,
+                **{name: getattr(each.launch, name) for name in names},
+                "memory": len(each.launch.memory),
+            }
+            for each in launches
+        ],
+    }
+
+
+def _launch(replayed: Replayed) -> dict[str, Any]:
+    names = ("kernel", "number", "process", "program", "platform", "device", "recorded_on", "global_size", "local_size")
+    ratio = replayed.ratio
+    return {
+        **{name: getattr(replayed, name) for name in names},
+        "answer": answer_words(replayed),
+        "equal": replayed.is_equal,
+        "simulated": replayed.is_simulated,
+        "cpu": replayed.is_cpu,
+        "builds": [_build(build) for build in replayed.builds],
+        "ratio": None if ratio is None else {**asdict(ratio), "different": ratio.is_different},
+        "not_compared": list(replayed.not_compared),
+        "notes": list(replayed.notes),
+    }
+
+
+def _build(build: ReplayedBuild) -> dict[str, Any]:
+    return {
+        "title": build.title,
+        "options": build.options,
+        "results": [
+            {
+                "memory": each.title,
+                "type": each.type_name or None,
+                "elements": each.elements,
+                "difference": None if each.difference is None else asdict(each.difference),
+            }
+            for each in build.compared
+        ],
+        "times": None if build.times is None else asdict(build.times),
+    }

@@ -1,0 +1,122 @@
+"""Replays in words: whether results are equal, how long the kernel took, and what was not compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kernlens.report.describe import duration, plural, sizes_of_launch, sizes_text
+from kernlens.report.table import table
+
+if TYPE_CHECKING:
+    from kernlens.report.table import Cell
+    from kernlens.verbs.replay.export import Exported
+    from kernlens.verbs.replay.kept import RecordedLaunch
+    from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
+    from kernlens.verbs.replay.timing import Ratio, Times
+
+
+def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
+    """Yield the lines on a launch that ran again. Of several, those that are equal have one line each."""
+    title = f"launch {replayed.number:,} of {replayed.kernel}"
+    if not is_one and replayed.is_equal and not replayed.is_simulated:
+        yield f"{title}: {answer_words(replayed)}"
+        return
+    sizes = sizes_of_launch(replayed.global_size, replayed.local_size)
+    yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
+    if replayed.recorded_on != replayed.device:
+        yield f"  recorded on {replayed.recorded_on or 'an unknown device'}"
+    if replayed.is_simulated:
+        yield from _simulated(replayed)
+        return
+    for build in replayed.builds:
+        yield f"  {build.title}: {_result_words(build)}" + (f"; {times_words(build.times)}" if build.times else "")
+        yield from (f"    {difference_words(each)}" for each in build.differing)
+    yield answer_words(replayed)
+    yield from replayed.notes
+    if replayed.is_cpu and any(build.times for build in replayed.builds):
+        yield "the times are those of this CPU, and say nothing about a GPU"
+    yield not_compared_words(replayed)
+
+
+def answer_words(replayed: Replayed) -> str:
+    """Return the answer: ``equal; 1.31x (1.28 to 1.33), 20 pairs``."""
+    if replayed.is_simulated:
+        return "nothing was computed"
+    if not any(build.compared for build in replayed.builds):
+        words = "nothing could be compared"
+    elif replayed.is_equal:
+        words = "equal"
+    else:
+        words = "different"
+    return words if replayed.ratio is None else f"{words}; {ratio_words(replayed.ratio)}"
+
+
+def ratio_words(ratio: Ratio) -> str:
+    """Return how many times as fast the other build is."""
+    pairs = plural(ratio.pairs, "pair")
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.median:.2f}x, of {pairs}: too few to tell a difference"
+    interval = f"{ratio.median:.2f}x ({ratio.low:.2f} to {ratio.high:.2f}), {pairs}"
+    return interval if ratio.is_different else f"no difference in time: {interval}"
+
+
+def times_words(times: Times) -> str:
+    """Return the median and the quartiles of runs."""
+    middle, lower, upper = (duration(round(each)) for each in (times.median, times.lower, times.upper))
+    return f"median {middle} ({lower} to {upper}), {plural(times.runs, 'run')}"
+
+
+def difference_words(compared: Compared) -> str:
+    """Return how memory differs."""
+    differing = compared.difference
+    assert differing is not None
+    kind = f"{compared.type_name}s" if compared.type_name else "words of 32 bits"
+    verb = "differs" if differing.count == 1 else "differ"
+    words = (
+        f"{compared.title}: {differing.count:,} of {compared.elements:,} {kind} {verb}, the first at {differing.first:,}:"
+        f" {differing.result}, recorded was {differing.recorded}"
+    )
+    if differing.ulp is not None:
+        words += f"; at most {differing.ulp:,} ulp"
+        words += f", {differing.relative:.3g} relative" if differing.relative is not None else ""
+    return words
+
+
+def not_compared_words(replayed: Replayed) -> str:
+    """Return what was not compared, as the last line says it."""
+    if not replayed.not_compared:
+        return "all memory that the kernel could reach was compared"
+    return f"not compared: {', '.join(replayed.not_compared)}"
+
+
+def kept_lines(launches: Sequence[RecordedLaunch]) -> Iterator[str]:
+    """Yield the table of the launches that a recording keeps."""
+    rows: list[list[Cell]] = []
+    for each in launches:
+        launch = each.launch
+        local = None if launch.local_size is None else sizes_text(launch.local_size)
+        time = None if launch.nanoseconds is None else duration(launch.nanoseconds)
+        sizes = [sizes_text(launch.global_size), local]
+        rows.append([launch.kernel, launch.number, launch.process, *sizes, len(launch.memory), launch.size, time])
+    yield from table(["kernel", "launch", "process", "global", "local", "memory objects", "bytes", "time"], rows)
+    yield f"{len(rows):,} launch{'' if len(rows) == 1 else 'es'} kept"
+
+
+def exported_lines(exported: Exported) -> Iterator[str]:
+    """Yield what was exported, and how it is run."""
+    yield f"{exported.title} is in {exported.folder}: {', '.join(exported.files)}"
+    yield f"make -C {exported.folder} check"
+
+
+def _simulated(replayed: Replayed) -> Iterator[str]:
+    for build in replayed.builds:
+        yield f"  {build.title}: builds, and is launched"
+    yield from replayed.notes
+    yield "the device is simulated: nothing was computed, so nothing was compared or timed"
+
+
+def _result_words(build: ReplayedBuild) -> str:
+    if not build.compared:
+        return "nothing to compare"
+    return f"{len(build.differing)} of {plural(len(build.compared), 'result')} differ" if build.differing else "equal"

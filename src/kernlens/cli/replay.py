@@ -1,0 +1,170 @@
+"""``kernlens replay``: a launch that a recording keeps, run again alone."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
+from kernlens.cli.output import Progress, print_json, print_lines, written
+from kernlens.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kernlens.verbs.replay.elements import Tolerance
+    from kernlens.verbs.replay.replayed import Replayed
+
+
+class _Tolerance(click.ParamType):  # type: ignore[type-arg]
+    """How far floating-point results may be apart: units in the last place, or a share."""
+
+    name = "tolerance"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Tolerance:
+        from kernlens.verbs.replay.elements import Tolerance
+
+        if isinstance(value, Tolerance):
+            return value
+        if units := re.fullmatch(r"([0-9]{1,9}) ?ulps?", value):
+            return Tolerance(ulp=int(units[1]))
+        if re.fullmatch(r"[0-9]*\.?[0-9]+(?:e-?[0-9]{1,3})?", value) and float(value) < 1:
+            return Tolerance(relative=float(value))
+        raise click.UsageError(
+            f"--tolerance {value!r} is neither units in the last place (4ulp) nor a share (1e-6)", ctx
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    path: str = option.argument(metavar="REC", type=click.Path())
+    kernel: str | None = option.value(
+        "Kernel to run (default: the only one whose launches were kept).", "--kernel", metavar="KERNEL"
+    )
+    launch: int | None = option.number("Number of the kernel's launch.  [default: the first that was kept]", "--launch")
+    all_launches: bool = option.flag("Run all launches in order, up to the first that differs.", "--all-launches")
+    only_list: bool = option.flag("List the launches that were kept, and run nothing.", "--list")
+    device: str | None = option.value(
+        "Device to run on: parts of its platform's and its name, or their numbers.  [default: the recorded one if it is here,"
+        " else the first]",
+        "--device", metavar="PLATFORM:DEVICE",
+    )  # fmt: skip
+    simulate: str | None = option.device(
+        "Build and launch on this simulated device instead; nothing is computed there.", "--simulate"
+    )
+    toolchain: str = option.toolchain("Toolchain whose driver simulates the device.")
+    runs: int = option.number("Runs to time.", "--runs", most=100_000, default=20, show_default=True)
+    tolerance: Tolerance | None = option.value(
+        "Accept floating-point results that are apart by so many units in the last place, or by this share."
+        "  [default: bit-equal]",
+        "--tolerance", metavar="Nulp|SHARE", type=_Tolerance(),
+    )  # fmt: skip
+    source: str | None = option.file(
+        "Also run this source in place of the program, in turn with the recorded one.", "--source"
+    )
+    build_options: str | None = option.build_options(
+        "Also run the program built with these options in place of the recorded ones.", default=None
+    )
+    replace: str | None = option.file("Also run this binary in place of the program.", "--replace")
+    binary: bool = option.flag("Run the recorded binary, where source or SPIR-V would be built.", "--binary")
+    export: str | None = option.value(
+        "Write the launch as a C and a Python program with its data into this folder, and run nothing.",
+        "--export", metavar="DIR", type=click.Path(),
+    )  # fmt: skip
+    timeout: float = option.number(
+        "Time limit of each launch with all its runs.", "--timeout", least=1, metavar="SECONDS", default=300.0,
+        show_default=True,
+    )  # fmt: skip
+    junit: str | None = option.file("Also write JUnit XML.", "--junit")
+    unconfined: bool = option.unconfined()
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+_OTHERS = ("--source", "--build-options", "--replace")
+
+
+@option.verb(
+    Asked,
+    "kernlens replay app.klens --kernel blur --build-options -cl-fast-relaxed-math --tolerance 4ulp",
+    rules=[
+        Rule("--all-launches", excludes=("--launch", "--export", "--list"), why="runs every launch"),
+        Rule("--list", excludes=("--export", "--junit"), why="runs nothing"),
+        Rule("--export", excludes=("--junit",), why="runs nothing"),
+        Rule("--replace", excludes=("--source", "--build-options"), why="names a binary that is built already"),
+        Rule("--simulate", excludes=("--device",), why="chooses the device"),
+        Rule("--toolchain", needs=("--simulate",), why="another device has its own driver"),
+    ],
+)
+def command(asked: Asked) -> None:
+    """Run a launch that a recording keeps (capture --launch), alone: compare what it leaves in memory with what the
+    application's launch left, and time it.
+
+    With --source, --build-options or --replace another build runs in turn with the recorded one, and the answer says
+    whether it is right and whether it is faster. The exit status is 1 if a result differs.
+
+    The launch runs in a child process that sees no files but the driver's, and has no network.
+    """
+    if asked.only_list:
+        _list(asked)
+        return
+    if asked.export is not None:
+        from kernlens.cli.answers.replay_text import exported_lines
+        from kernlens.verbs.replay.export import export
+
+        exported = export(asked.path, asked.export, kernel=asked.kernel, launch=asked.launch)
+        print_json({"schema": 1, **exported.document}) if asked.as_json else print_lines(exported_lines(exported))
+        return
+    from kernlens.cli.answers.junit import replay_junit
+    from kernlens.cli.answers.replay_document import replay_document
+    from kernlens.cli.answers.replay_text import replay_lines
+
+    replayed = _replayed(asked)
+    with written([(asked.junit, lambda: [replay_junit(replayed).encode("utf-8", "backslashreplace")])]):
+        if asked.as_json:
+            print_json(replay_document(replayed))
+        else:
+            print_lines(line for each in replayed for line in replay_lines(each, is_one=not asked.all_launches))
+    if not all(each.is_equal for each in replayed):
+        sys.exit(1)
+
+
+def _replayed(asked: Asked) -> list[Replayed]:
+    from kernlens.verbs.replay.replay import replay
+
+    with Progress("launches", quiet=asked.as_json) as progress:
+        return replay(
+            asked.path,
+            kernel=asked.kernel,
+            launch=asked.launch,
+            all_launches=asked.all_launches,
+            device=asked.device,
+            simulate=asked.simulate,
+            toolchain=asked.toolchain,
+            runs=asked.runs,
+            tolerance=asked.tolerance,
+            source=asked.source,
+            build_options=asked.build_options,
+            replace=asked.replace,
+            binary=asked.binary,
+            timeout=asked.timeout,
+            unconfined=asked.unconfined,
+            on_progress=progress.show if asked.all_launches else None,
+        )
+
+
+def _list(asked: Asked) -> None:
+    from kernlens.cli.answers.replay_document import kept_document
+    from kernlens.cli.answers.replay_text import kept_lines
+    from kernlens.recording.reader import Recording
+    from kernlens.verbs.replay.kept import chosen, recorded_launches
+
+    with Recording(asked.path) as recording:
+        launches = list(recorded_launches(recording))
+        if asked.kernel is not None:
+            launches = chosen(launches, asked.path, asked.kernel, asked.launch)
+        print_json(kept_document(launches)) if asked.as_json else print_lines(kept_lines(launches))

@@ -1,0 +1,247 @@
+"""A kept launch, run again in a confined child process, compared with what it left, and timed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import NotFoundError, ToolError
+from kernlens.model.kept_launch import IMAGE, KeptLaunch
+from kernlens.recording.reader import Recording
+from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.runtime.isolation import OPENCL, IsolatedDriver
+from kernlens.toolchain.confinement import confined_driver, confinement
+from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.simulation import simulated_driver
+from kernlens.verbs.replay.elements import Element, Tolerance, difference
+from kernlens.verbs.replay.kept import RecordedLaunch, chosen, recorded_launches
+from kernlens.verbs.replay.memory_names import MemoryName, memory_names
+from kernlens.verbs.replay.program_of_launch import OtherBuild, programs_of
+from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
+from kernlens.verbs.replay.timing import ratio_of, times_of
+
+#: Runs that are timed, runs before them, and seconds that one launch may take with all its runs.
+RUNS, WARM_UPS, TIME_LIMIT = 20, 2, 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How launches are replayed: ``device`` is PLATFORM:DEVICE (each a part of a name, or a number), ``simulate`` a device that
+    is simulated; ``other`` another build of the program; ``binary`` uses the recorded binary; ``unconfined`` takes the risk."""
+
+    device: str | None = None
+    simulate: str | None = None
+    toolchain: str = ""
+    runs: int = RUNS
+    tolerance: Tolerance = Tolerance()
+    other: OtherBuild | None = None
+    binary: bool = False
+    timeout: float = TIME_LIMIT
+    unconfined: bool = False
+
+
+def replay(
+    recording: str | os.PathLike[str],
+    *,
+    kernel: str | None = None,
+    launch: int | None = None,
+    all_launches: bool = False,
+    device: str | None = None,
+    simulate: str | None = None,
+    toolchain: str = "",
+    runs: int = RUNS,
+    tolerance: Tolerance | None = None,
+    source: str | None = None,
+    build_options: str | None = None,
+    replace: str | None = None,
+    binary: bool = False,
+    timeout: float = TIME_LIMIT,
+    unconfined: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[Replayed]:
+    """Run a launch that a recording keeps, and compare what it leaves with what the application's left.
+
+    ``kernel`` chooses the kernel, ``launch`` the number of its launch (None: the first); ``all_launches`` runs all, up to the
+    first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which Intel's driver builds and nothing is
+    computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another build, which runs in turn with the
+    recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V would be built.
+
+    Raises KernlensError: NotFoundError for what is not there, UnsupportedError where the machine cannot confine the child,
+    OpenCLError where the program does not build here, DriverDiedError where the driver or the kernel ended the child.
+    """
+    other = OtherBuild(source, build_options, replace)
+    settings = Settings(
+        device,
+        simulate,
+        toolchain,
+        runs,
+        tolerance or Tolerance(),
+        other if other else None,
+        binary,
+        timeout,
+        unconfined,
+    )
+    with Recording(os.fspath(recording)) as opened:
+        launches = list(recorded_launches(opened))
+        if all_launches and kernel is None:
+            selected = launches or chosen(launches, os.fspath(recording), None, None)
+        else:
+            selected = chosen(launches, os.fspath(recording), kernel, launch)
+        return list(_replayed(selected if all_launches else selected[:1], settings, on_progress))
+
+
+def _replayed(
+    launches: Sequence[RecordedLaunch], settings: Settings, on_progress: Callable[[int, int], None] | None
+) -> Iterator[Replayed]:
+    """Yield the replays of launches, up to the first that differs."""
+    shown = [] if settings.other is None else settings.other.folders
+    with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
+        devices = driver.devices(OPENCL)
+        for number, each in enumerate(launches):
+            if on_progress is not None:
+                on_progress(number, len(launches))
+            position = _position(devices, settings, each.build.device)
+            answer = _Replay(each, settings, devices[position], position).run(driver, folder)
+            yield answer
+            if not answer.is_equal:
+                return
+
+
+@contextmanager
+def _driver(settings: Settings) -> Iterator[tuple[IsolatedDriver, Path]]:
+    """Give the child that runs launches, and the folder that it can write to."""
+    with temporary_folder() as folder:
+        environment = DriverEnvironment("the device", folder=Path(folder))
+        if settings.simulate is not None:
+            environment = simulated_driver(settings.simulate, settings.toolchain or "system")
+        with IsolatedDriver(confined_driver(environment), time_limit=settings.timeout) as driver:
+            yield driver, Path(folder)
+
+
+def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded: str) -> int:
+    """Return the place of the chosen device, or of the recorded one, or the first. Raises NotFoundError if there is none."""
+    names = [f"{each['platform']}:{each['name']}" for each in devices]
+    if not names:
+        raise NotFoundError("no OpenCL device is installed here, so nothing can be replayed; see kernlens doctor")
+    if settings.simulate is not None:
+        return next((place for place, each in enumerate(devices) if "Intel" in each["platform"]), 0)
+    if settings.device is None:
+        return next((place for place, each in enumerate(devices) if each["name"] == recorded), 0)
+    platform, _, name = settings.device.partition(":")
+    platforms = list(dict.fromkeys(each["platform"] for each in devices))
+    alike = [
+        place
+        for place, each in enumerate(devices)
+        if platform.lower() in each["platform"].lower() or platform == str(platforms.index(each["platform"]))
+    ]
+    if name.isdigit() and int(name) < len(alike):
+        return alike[int(name)]
+    matching = [place for place in alike if name.lower() in devices[place]["name"].lower()]
+    if not matching:
+        raise NotFoundError(f"no OpenCL device is called {settings.device}; there are: {', '.join(names)}")
+    return matching[0]
+
+
+class _Replay:
+    """One launch that is replayed."""
+
+    def __init__(self, recorded: RecordedLaunch, settings: Settings, device: Mapping[str, str], position: int) -> None:
+        self._recorded, self._settings, self._device, self._position = recorded, settings, device, position
+        self._launch = recorded.launch
+
+    def run(self, driver: IsolatedDriver, folder: Path) -> Replayed:
+        """Run it, and return what came of it."""
+        settings = self._settings
+        titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=settings.binary)
+        is_simulated = settings.simulate is not None
+        answer = driver.request(
+            OPENCL,
+            "replay",
+            input=self._recorded.title,
+            position=self._position,
+            launch=self._described(folder),
+            programs=programs,
+            folder=str(folder),
+            runs=0 if is_simulated else settings.runs,
+            warm_ups=1 if is_simulated or not settings.runs else WARM_UPS,
+        )
+        confined = confinement()
+        if confined is not None and (trap := confined.trap()) is not None:
+            raise ToolError(f"the driver of {self._device['platform']} {trap} so kernlens discards its output")
+        build = self._recorded.build
+        names = memory_names(self._launch, answer["signature"], build.sources[0].text if build.sources else "")
+        builds = [
+            ReplayedBuild(
+                title,
+                program["options"],
+                () if is_simulated else tuple(self._compared(names, dict(results), str(folder))),
+                None if is_simulated else times_of(times),
+                log,
+            )
+            for title, program, results, times, log in zip(
+                titles, programs, answer["results"], answer["times"], answer["logs"], strict=True
+            )
+        ]
+        return Replayed(
+            *(self._launch.kernel, self._launch.number, self._launch.process, build.title, self._device["platform"]),
+            *(self._device["name"], build.device, self._launch.global_size, self._launch.local_size),
+            builds=tuple(builds),
+            ratio=ratio_of(*answer["times"]) if len(builds) > 1 else None,
+            not_compared=tuple(_not_compared(self._launch, names)),
+            notes=(*self._launch.notes, *answer["notes"]),
+            is_simulated=is_simulated,
+            is_cpu=answer["is_cpu"],
+        )
+
+    def _described(self, folder: Path) -> dict[str, Any]:
+        """Return the launch as plain data; what its memory had before is in files of the folder."""
+        launch, memory = self._launch, []
+        for number, each in enumerate(launch.memory):
+            path = None
+            if each.before is not None and each.size:
+                path = folder / f"before.{number}"
+                path.write_bytes(each.before())
+            stated = {name: getattr(each, name) for name in ("kind", "size", "flags", "address", "image")}
+            is_compared = each.after is not None and not _is_view(launch, number)
+            memory.append({**stated, "before": path and str(path), "is_compared": is_compared})
+        names = ("kernel", "global_size", "local_size", "global_offset", "arguments", "indirect")
+        return {**{name: getattr(launch, name) for name in names}, "memory": memory}
+
+    def _compared(self, names: Sequence[MemoryName], results: Mapping[int, str], folder: str) -> Iterator[Compared]:
+        for number, path in sorted(results.items()):
+            after = self._launch.memory[number].after
+            assert after is not None
+            recorded, result = after(), Path(folder, os.path.basename(path)).read_bytes()
+            if len(result) != len(recorded):
+                raise ToolError(
+                    f"the driver's process wrote {len(result)} bytes of {names[number].title}, not {len(recorded)}"
+                )
+            element: Element = names[number].element
+            differing = difference(recorded, result, element, self._settings.tolerance)
+            yield Compared(names[number].title, len(recorded) // element.size, element.name, differing)
+
+
+def _is_view(launch: KeptLaunch, number: int) -> bool:
+    """Return whether memory is an image that is made of other memory, whose content it has."""
+    image = launch.memory[number].image
+    return image is not None and image.buffer is not None
+
+
+def _not_compared(launch: KeptLaunch, names: Sequence[MemoryName]) -> Iterator[str]:
+    """Yield of each memory that is not compared why."""
+    for number, each in enumerate(launch.memory):
+        title = names[number].title
+        if _is_view(launch, number):
+            continue
+        if each.after is None:
+            why = each.why or ("a kernel cannot write it" if each.before is not None else "no contents were kept")
+            yield f"{title} ({why})"
+        elif each.before is None:
+            yield f"what {title} had before was not kept: it began with zeros"
+        if names[number].element.is_padded and each.kind != IMAGE:
+            yield f"each fourth element of {title} (padding)"

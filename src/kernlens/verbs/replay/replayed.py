@@ -1,0 +1,60 @@
+"""The answer of a replay: what was compared, what differs, and how long it took."""
+
+from __future__ import annotations
+
+from kernlens.dataclass import dataclass
+from kernlens.verbs.replay.elements import Difference
+from kernlens.verbs.replay.timing import Ratio, Times
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Memory that was compared: what it is called, how many elements of which type it has, and how it differs."""
+
+    title: str
+    elements: int
+    type_name: str
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedBuild:
+    """A build of the program and its run: ``title`` says which one it is."""
+
+    title: str
+    options: str
+    compared: tuple[Compared, ...]
+    times: Times | None
+    log: str = ""
+
+    @property
+    def differing(self) -> tuple[Compared, ...]:
+        """What differs."""
+        return tuple(each for each in self.compared if each.difference is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A launch that ran again: the recorded build, or the build in its place, and with two builds the ``ratio`` of their times.
+    ``not_compared`` says of memory why it was not compared. ``is_simulated``: nothing was computed."""
+
+    kernel: str
+    number: int
+    process: int
+    program: str
+    platform: str
+    device: str
+    recorded_on: str
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    builds: tuple[ReplayedBuild, ...]
+    ratio: Ratio | None
+    not_compared: tuple[str, ...]
+    notes: tuple[str, ...]
+    is_simulated: bool = False
+    is_cpu: bool = False
+
+    @property
+    def is_equal(self) -> bool:
+        """True if no result of any build differs."""
+        return not any(build.differing for build in self.builds)
