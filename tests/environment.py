@@ -16,7 +16,7 @@ from pathlib import Path
 #: What the tests themselves read, and what programs need to find one another and the package registries.
 PASSED_ON = re.compile(
     r"""
-      KERNLENS_(TEST_\w+|WHOLE|VALGRIND|IGC_LIBRARIES|NEWEST_ROOT|\w+_MISSING)  # docs/testing.md, scripts/setup.sh
+      KERNLENS_(TEST_\w+|WHOLE|VALGRIND|IGC_LIBRARIES|NVDISASM|NEWEST_ROOT|\w+_MISSING)  # docs/testing.md, scripts/setup.sh
     | PYTEST_\w+ | COV_\w+ | CI | PYTHON(HASHSEED|DONTWRITEBYTECODE|UNBUFFERED|PATH)
     | PATH | TMPDIR | LANG | TZ | USER | LOGNAME | SHELL | PYENV_ROOT | DEBIAN_FRONTEND
     | \w*_proxy | \w*_PROXY | \w*CERT\w* | \w*_CA_\w+ | GIT_SSL_CAINFO

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
-enum { WATCHERS = 16, SECONDS_OF_A_FORK = 1 }; /* eleven files of the OpenCL layer watch */
+enum { WATCHERS = 24, SECONDS_OF_A_FORK = 1 }; /* seventeen files of the OpenCL layer watch */
 
 static pthread_mutex_t locks[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local volatile bool held[LOCKS]; /* volatile: a signal's handler that forks looks at it */

@@ -118,9 +118,12 @@ uint64_t spool_process(void)
     return process;
 }
 
-/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held: of two files,
- * that with the higher number was named later. */
-static char *spool_name(const char *kind)
+char *spool_path(const char *start, const char *name)
+{
+    return text_format("%s/%s%s", folder, start, name);
+}
+
+char *spool_name(const char *kind)
 {
     uint64_t own = spool_process();
     return text_format("%016" PRIx64 "-%010" PRIu64 ".%s", own, ++file_count, kind);
@@ -230,8 +233,8 @@ void spool_take_back(const struct spool_entry *entry)
 static int spool_write(const char *name, const struct writer *fields)
 {
     int before = errno;
-    FREED char *path = text_format("%s/%s", folder, name);
-    FREED char *partial = text_format("%s/.%s", folder, name);
+    FREED char *path = spool_path("", name);
+    FREED char *partial = spool_path(".", name);
     int error = 0;
     if (fields->failed || path == NULL || partial == NULL)
         error = ENOMEM;
@@ -249,7 +252,7 @@ void *spool_memory(const char *kind, size_t size)
 {
     int before = errno;
     FREED char *name = spool_name(kind);
-    FREED char *path = name != NULL ? text_format("%s/%s", folder, name) : NULL;
+    FREED char *path = name != NULL ? spool_path("", name) : NULL;
     FREED void *zeros = size <= file_size_limit() ? calloc(1, size) : NULL;
     CLOSED int file = path != NULL && zeros != NULL ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     void *memory = MAP_FAILED;

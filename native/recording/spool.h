@@ -13,6 +13,11 @@ void field_number(struct writer *fields, const char *name, uint64_t number);
 bool spool_open(void);
 /* Leaves an empty file: the layer is in this process. */
 void spool_here(void);
+/* Returns a name for a file of this kind that no other has; NULL if there is no memory. With LOCK_RECORDER held: of two files,
+ * that with the higher number was named later. Free it. */
+char *spool_name(const char *kind);
+/* Returns the path of a file of the folder, whose name begins with `start`; NULL if there is no memory. Free it. */
+char *spool_path(const char *start, const char *name);
 /* Numbers this process among all that ever write into the folder: by chance, drawn anew in each forked child. With LOCK_RECORDER
  * held. */
 uint64_t spool_process(void);

@@ -54,6 +54,11 @@ def _clblast(name: str, *words: str) -> Program:
     return Program((f"clblast_test_{name}", "-full_test", "0", "-runs", "1", *words), "clblast-tests", is_timed=True)
 
 
+def _hashcat(mode: str, of_1234: str) -> Program:
+    options = "--force -D 1 --backend-ignore-cuda --backend-ignore-hip --potfile-disable --quiet"
+    return Program(("hashcat", "-m", mode, "-a", "3", of_1234, "?d?d?d?d", *options.split()), "hashcat")
+
+
 #: The words of applications that run on other drivers too.
 _SHARED = ("clinfo", "ffmpeg-filters", "ffmpeg-nlmeans", "ffmpeg-deshake", "clfft")
 PROGRAMS = {
@@ -67,6 +72,7 @@ PROGRAMS = {
     "piglit-simple": _piglit("cl-custom-run-simple-kernel"),
     "clblast-axpy": _clblast("xaxpy", "-n", "1024"),
     "clblast-dot": _clblast("xdot", "-n", "1024"),
+    "hashcat-md5": _hashcat("0", "81dc9bdb52d04dc20036dbd8313ed055"),
     "openmm": _wheel("openmm_particles.py", "openmm"),
     "tinygrad": _wheel("tinygrad_product.py", "tinygrad", DEV="CL"),
     "pyclesperanto": _wheel("clesperanto_filters.py", "pyclesperanto"),

@@ -63,6 +63,21 @@ unsigned alignment_of(const Value *value, unsigned argument) {
   return contains(value, "vloada_") || contains(value, "vstorea_") ? 0 : pointed_to(interpreter.operand(value, argument));
 }
 
+// Where the loop of a branch back begins and ends in the source, as far as its metadata says it.
+void bounds_of_loop(const Value *branch, const Opaque *bounds[2]) {
+  Opaque *context = interpreter.context_of(interpreter.module_of(interpreter.function_of(interpreter.block_of(branch))));
+  const Value *loop = interpreter.metadata(branch, interpreter.metadata_kind(context, "llvm.loop", strlen("llvm.loop")));
+  if (!loop) return;
+  std::vector<const Value *> parts(interpreter.metadata_size(loop));
+  interpreter.operands_of_metadata(loop, parts.data());
+  for (const Value *each : parts) {
+    const Opaque *part = each ? interpreter.as_metadata(each) : nullptr;
+    if (!part || interpreter.kind_of_metadata(part) != METADATA_LOCATION) continue;
+    if (!bounds[0]) bounds[0] = part;
+    else if (!bounds[1]) bounds[1] = part;
+  }
+}
+
 }  // namespace
 
 int Program::place(const Opaque *location) {
@@ -209,19 +224,37 @@ void Program::find_loops(Function *function) {
       order[each]->loops.push_back(loop.get());
       blocks.push_back(order[each]);
     }
-    loop->place = first_place(blocks);
+    std::vector<const Block *> backs;
+    for (int each : latches) backs.push_back(order[each]);
+    loop->place = place_of_loop(backs, blocks);
     loop->rounds.assign(items_, 0);
     function->loops.push_back(std::move(loop));
   }
 }
 
-int Program::first_place(const std::vector<const Block *> &blocks) const {
+// The line of a loop: of the branch back to its beginning, which has the condition, as in machine code. Where that is elsewhere than
+// between the loop's beginning and its end, which clang states, it is the loop's beginning; without either the loop's first line.
+int Program::place_of_loop(const std::vector<const Block *> &latches, const std::vector<const Block *> &blocks) {
+  const Opaque *bounds[2] = {nullptr, nullptr};
+  for (const Block *latch : latches)
+    if (!bounds[0]) bounds_of_loop(interpreter.last_instruction(latch->code), bounds);
+  int begin = place(bounds[0]), end = place(bounds[1]);
+  auto is_beside = [&](int one, int other) {
+    return places[one].file == places[other].file && places[one].outer == places[other].outer;
+  };
+  for (const Block *latch : latches) {
+    int back = latch->branch_place;
+    if (back < 0 || places[back].line == 0) continue;
+    if (begin < 0 || (is_beside(begin, back) && places[begin].line <= places[back].line &&
+                      (end < 0 || places[back].line <= places[end].line)))
+      return back;
+  }
+  if (begin >= 0) return begin;
   int first = -1;
   for (const Block *block : blocks)
     for (const auto &[place, count] : block->instructions) {
-      if (place < 0 || places[place].line == 0) continue;
-      bool is_beside = first < 0 || (places[place].file == places[first].file && places[place].outer == places[first].outer);
-      if (is_beside && (first < 0 || places[place].line < places[first].line)) first = place;
+      if (place < 0 || places[place].line == 0 || (first >= 0 && !is_beside(first, place))) continue;
+      if (first < 0 || places[place].line < places[first].line) first = place;
     }
   return first;
 }

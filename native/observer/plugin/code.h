@@ -46,7 +46,7 @@ struct Loop {
   Block *header = nullptr;
   Loop *outer = nullptr;
   bool tests_first = false;  // its header also runs when it is left, one time more than its body
-  int place = -1;  // the first line of it that is in the same file and call as its beginning
+  int place = -1;  // its line
   std::vector<Loop *> inner;
   std::vector<uint64_t> rounds;  // of each work-item of the group, since it last entered the loop; 0: it is outside
   Point entry;
@@ -149,7 +149,7 @@ class Program {
   Instruction *look_up(const Value *value);
   Function *function(const Value *value);
   void find_loops(Function *function);
-  int first_place(const std::vector<const Block *> &blocks) const;
+  int place_of_loop(const std::vector<const Block *> &latches, const std::vector<const Block *> &blocks);
   int place(const Opaque *location);
 
   bool is_split_;

@@ -94,6 +94,11 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMDILocationGetInlinedAt", inlined_at);
   NEED(llvm, "LLVMDIScopeGetFile", file);
   NEED(llvm, "LLVMDIFileGetFilename", file_name);
+  NEED(llvm, "LLVMGetMetadata", metadata);
+  NEED(llvm, "LLVMGetMDNodeNumOperands", metadata_size);
+  NEED(llvm, "LLVMGetMDNodeOperands", operands_of_metadata);
+  NEED(llvm, "LLVMValueAsMetadata", as_metadata);
+  NEED(llvm, "LLVMGetMetadataKind", kind_of_metadata);
   NEED(llvm, "LLVMGetGlobalParent", module_of);
   NEED(llvm, "LLVMGetModuleContext", context_of);
   NEED(llvm, "LLVMGetFirstFunction", first_function);

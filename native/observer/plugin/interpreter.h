@@ -35,6 +35,8 @@ enum Opcode {
 };
 enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_STRUCT = 10, KIND_ARRAY = 11, KIND_POINTER = 12, KIND_VECTOR = 13 };
 
+constexpr unsigned METADATA_LOCATION = 5;  // llvm-c/DebugInfo.h
+
 // Oclgrind's address spaces (AddressSpace).
 enum Space { PRIVATE = 0, GLOBAL = 1, CONSTANT = 2, LOCAL = 3, IMAGE = 4 };
 
@@ -118,6 +120,11 @@ struct Interpreter {
   const Opaque *(*inlined_at)(const Opaque *);
   const Opaque *(*file)(const Opaque *);
   const char *(*file_name)(const Opaque *, unsigned *);
+  const Value *(*metadata)(const Value *, unsigned);
+  unsigned (*metadata_size)(const Value *);
+  void (*operands_of_metadata)(const Value *, const Value **);
+  const Opaque *(*as_metadata)(const Value *);
+  unsigned (*kind_of_metadata)(const Opaque *);
   // LLVM, to change the program
   Module *(*module_of)(const Value *);
   Opaque *(*context_of)(Module *);

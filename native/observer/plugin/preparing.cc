@@ -18,7 +18,7 @@ namespace kernlens {
 
 namespace {
 
-constexpr char PASSES[] = "always-inline,function(sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
+constexpr char PASSES[] = "always-inline,function(loop-simplify,sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
 constexpr char MARK[] = "kernlens.prepared";
 constexpr unsigned OF_FUNCTION = ~0u, KERNEL = 76;  // an index of attributes, and a calling convention
 constexpr unsigned SPACE_GLOBAL = 1, SPACE_LOCAL = 3, LONGEST_ARRAY = 16;

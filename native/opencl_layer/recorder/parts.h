@@ -162,6 +162,13 @@ void timed_launch(cl_kernel kernel, cl_device_id device, cl_event event, bool is
 /* The application is about to release the queue. */
 void timed_queue_releases(cl_command_queue queue);
 
+/* held_events.c: the application's events that a capture holds. */
+/* Puts its function into the table, in front of those `behind`, if it is not there yet. For a loading layer. */
+void held_events_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Holds an event until it is given back; false if that cannot be. The application does not see it. */
+bool event_hold_for_capture(cl_event event);
+void event_give_back(cl_event event);
+
 /* simulated_memory.c: what an application reads back from simulated devices is zero. */
 /* Puts its functions into the table, in front of those `behind`, if devices are simulated and it is asked for. */
 void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);

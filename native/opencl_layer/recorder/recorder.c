@@ -4,6 +4,7 @@
 
 #include "base/owned.h"
 #include "opencl_layer/below.h"
+#include "opencl_layer/kept/launches.h"
 #include "opencl_layer/recorder/parts.h"
 #include "recording/counters.h"
 #include "recording/spool.h"
@@ -93,11 +94,17 @@ static cl_int CL_API_CALL set_constant(cl_program program, cl_uint number, size_
     return status;
 }
 
+static void new_kernel(cl_kernel kernel, cl_program program, const char *name)
+{
+    counters_created(kernel, program, name);
+    kept_kernel_created(kernel, program, name);
+}
+
 static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *error_ret)
 {
     cl_kernel kernel = next->clCreateKernel(program, name, error_ret);
     if (kernel != NULL)
-        counters_created(kernel, program, name);
+        new_kernel(kernel, program, name);
     else
         observed_kernel_refused(program, name);
     return kernel;
@@ -123,7 +130,7 @@ static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_k
     for (cl_uint index = 0; status == CL_SUCCESS && kernels != NULL && index < created && index < count; ++index) {
         FREED char *name = kernel_name(kernels[index]);
         if (name != NULL)
-            counters_created(kernels[index], program, name);
+            new_kernel(kernels[index], program, name);
     }
     return status;
 }
@@ -131,8 +138,10 @@ static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint count, cl_k
 static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
 {
     cl_kernel clone = next->clCloneKernel(kernel, error_ret);
-    if (clone != NULL)
+    if (clone != NULL) {
         counters_cloned(clone, kernel);
+        kept_kernel_cloned(clone, kernel);
+    }
     return clone;
 }
 
@@ -153,10 +162,14 @@ static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel
 {
     size_t chosen[3];
     const size_t *own = observed_local(queue, kernel, dimensions, global, local, chosen);
-    cl_event own_event = NULL, *filled = timed_event(event, &own_event);
-    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, filled);
+    cl_event own_event = NULL;
+    struct launching launching = {queue, kernel, dimensions, offset, global, local, count, events, timed_event(event, &own_event)};
+    struct kept_launch *launch = kept_launch_begin(&launching);
+    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, launching.count, launching.events,
+                                                 launching.event);
+    kept_launch_end(launch, status);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, dimensions, global, local, filled, &own_event);
+        count_launch(queue, kernel, dimensions, global, local, timed_event(event, &own_event), &own_event);
     return status;
 }
 
@@ -164,10 +177,13 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
                                        cl_event *event)
 {
     static const size_t ONE[] = {1};
-    cl_event own_event = NULL, *filled = timed_event(event, &own_event);
-    cl_int status = next->clEnqueueTask(queue, kernel, count, events, filled);
+    cl_event own_event = NULL;
+    struct launching launching = {queue, kernel, 1, NULL, ONE, ONE, count, events, timed_event(event, &own_event)};
+    struct kept_launch *launch = kept_launch_begin(&launching);
+    cl_int status = next->clEnqueueTask(queue, kernel, launching.count, launching.events, launching.event);
+    kept_launch_end(launch, status);
     if (status == CL_SUCCESS)
-        count_launch(queue, kernel, 1, ONE, ONE, filled, &own_event);
+        count_launch(queue, kernel, 1, ONE, ONE, timed_event(event, &own_event), &own_event);
     return status;
 }
 
@@ -175,7 +191,8 @@ void *recorder_function(cl_platform_id platform, const char *name, void *of_plat
 {
     if (next == NULL)
         return of_platform;
-    return simulated_memory_function(name, extension_launch_function(platform, name, of_platform));
+    void *function = simulated_memory_function(name, extension_launch_function(platform, name, of_platform));
+    return kept_launches_function(platform, name, function);
 }
 
 void recorder_new_program(cl_program program)
@@ -215,6 +232,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     own_answers_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
+    kept_launches_hook(dispatch, next);
     current_calls_hook(dispatch);
 }
 

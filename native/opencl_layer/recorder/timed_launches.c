@@ -5,7 +5,6 @@
  * A launch's time is read once it has ended: at one of the next launches, when the application waits, or at its end. */
 #include "base/locks.h"
 #include "base/owned.h"
-#include "base/records.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/recorder/parts.h"
 #include "recording/launch_times.h"
@@ -16,7 +15,6 @@
 
 /* A launch that has not been seen to end. */
 struct pending {
-    struct record record; /* by its event */
     struct counter *counter;
     cl_event event;
     bool is_own; /* no other has the event */
@@ -28,15 +26,13 @@ enum { PENDING = 1 << 16, AT_A_LAUNCH = 2 };
 
 static bool is_on;
 static const cl_icd_dispatch *next;
-static struct records events; /* LOCK_RECORDER */
-static struct pending *first, **end = &first;
+static struct pending *first, **end = &first; /* LOCK_RECORDER */
 static size_t pending_count;
 static atomic_bool is_reading; /* by one thread at a time */
 
 static void after_fork(bool (*damaged)(enum lock lock))
 {
     (void)damaged; /* the launches are the parent's */
-    events = (struct records){0};
     first = NULL;
     end = &first;
     pending_count = 0;
@@ -49,29 +45,6 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info n
                                     : next->clGetEventProfilingInfo(event, name, room, value, size_ret);
 }
 
-static bool is_held(cl_event event)
-{
-    lock_take(LOCK_RECORDER);
-    bool is_here = records_find(&events, event) != NULL;
-    lock_give(LOCK_RECORDER);
-    return is_here;
-}
-
-static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *value, size_t *size_ret)
-{
-    if (name != CL_EVENT_REFERENCE_COUNT)
-        return next->clGetEventInfo(event, name, room, value, size_ret);
-    cl_int status;
-    bool was_held;
-    do { /* another thread may give the event back meanwhile */
-        was_held = is_held(event);
-        status = next->clGetEventInfo(event, name, room, value, size_ret);
-    } while (was_held != is_held(event));
-    if (status == CL_SUCCESS && value != NULL && was_held)
-        --*(cl_uint *)value;
-    return status;
-}
-
 /* Takes a launch off the list. With LOCK_RECORDER held. */
 static struct pending *take(struct pending **place)
 {
@@ -80,8 +53,6 @@ static struct pending *take(struct pending **place)
     if (end == &taken->next)
         end = place;
     --pending_count;
-    if (!taken->is_own)
-        records_remove(&events, taken->event);
     return taken;
 }
 
@@ -89,6 +60,14 @@ static cl_ulong moment(cl_event event, cl_profiling_info what)
 {
     cl_ulong nanoseconds = 0;
     return below->clGetEventProfilingInfo(event, what, sizeof nanoseconds, &nanoseconds, NULL) == CL_SUCCESS ? nanoseconds : 0;
+}
+
+static void give_back(const struct pending *launch)
+{
+    if (launch->is_own)
+        below->clReleaseEvent(launch->event);
+    else
+        event_give_back(launch->event);
 }
 
 /* Counts a launch that has ended; `status` is its event's. Frees it. */
@@ -99,7 +78,7 @@ static void count(struct pending *launch, cl_int status)
     if (status == CL_COMPLETE && stop >= start && stop != 0)
         launch_time(launch->counter, stop - start);
     lock_give(LOCK_RECORDER);
-    below->clReleaseEvent(launch->event);
+    give_back(launch);
     free(launch);
 }
 
@@ -148,25 +127,23 @@ void timed_launch(cl_kernel kernel, cl_device_id device, cl_event event, bool is
     if (!atomic_flag_test_and_set(&is_known))
         atexit(read_all); /* before what the driver has done at the end, as that asked for it earlier */
     FREED struct pending *launch = calloc(1, sizeof *launch);
-    if (launch == NULL || (!is_own && below->clRetainEvent(event) != CL_SUCCESS)) {
+    if (launch == NULL || (!is_own && !event_hold_for_capture(event))) {
         if (is_own)
             below->clReleaseEvent(event);
         return;
     }
-    *launch = (struct pending){.record.handle = event, .event = event, .is_own = is_own};
+    *launch = (struct pending){.event = event, .is_own = is_own};
     lock_take(LOCK_RECORDER);
     launch->counter = counters_find(kernel, device);
     bool is_counted = launch->counter != NULL;
     if (is_counted) {
-        if (!is_own)
-            records_add(&events, &launch->record);
         *end = GIVE(launch);
         end = &(*end)->next;
         ++pending_count;
     }
     lock_give(LOCK_RECORDER);
     if (!is_counted)
-        below->clReleaseEvent(event);
+        give_back(launch);
     read_times(AT_A_LAUNCH);
 }
 
@@ -207,7 +184,7 @@ void timed_launches_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behin
     launch_times_watch();
     timed_queues_hook(dispatch, behind);
     dispatch->clGetEventProfilingInfo = get_profiling_info;
-    dispatch->clGetEventInfo = get_event_info;
+    held_events_hook(dispatch, behind);
     dispatch->clFinish = finish;
     dispatch->clWaitForEvents = wait_for_events;
     dispatch->clReleaseContext = release_context;

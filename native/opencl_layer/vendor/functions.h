@@ -2,7 +2,11 @@
 #ifndef KERNLENS_FUNCTIONS_H
 #define KERNLENS_FUNCTIONS_H
 
-#define EACH_FUNCTION(FUNCTION)                                                                                      \
+#define EACH_FUNCTION(FUNCTION)\
+    EACH_REAL_FUNCTION(FUNCTION) \
+    FUNCTION(clCreateContextFromType, 10)
+
+#define EACH_REAL_FUNCTION(FUNCTION)                                                                                      \
     FUNCTION(clGetPlatformInfo, 10)                                                                                  \
     FUNCTION(clGetDeviceIDs, 10)                                                                                     \
     FUNCTION(clGetDeviceInfo, 10)                                                                                    \
@@ -28,7 +32,6 @@
     FUNCTION(clEnqueueMapImage, 10)                                                                                  \
     FUNCTION(clEnqueueNDRangeKernel, 10)                                                                             \
     FUNCTION(clEnqueueTask, 10)                                                                                      \
-    FUNCTION(clCreateContextFromType, 10)                                                                            \
     FUNCTION(clReleaseContext, 10)                                                                                   \
     FUNCTION(clFlush, 10)                                                                                            \
     FUNCTION(clFinish, 10)                                                                                           \
@@ -38,6 +41,11 @@
     FUNCTION(clReleaseEvent, 10)                                                                                     \
     FUNCTION(clGetEventProfilingInfo, 10)                                                                            \
     FUNCTION(clCreateBuffer, 10)                                                                                     \
+    FUNCTION(clCreateImage2D, 10)                                                                                    \
+    FUNCTION(clCreateImage3D, 10)                                                                                    \
+    FUNCTION(clCreateSampler, 10)                                                                                    \
+    FUNCTION(clReleaseSampler, 10)                                                                                   \
+    FUNCTION(clGetSamplerInfo, 10)                                                                                   \
     FUNCTION(clReleaseMemObject, 10)                                                                                 \
     FUNCTION(clSetKernelArg, 10)                                                                                     \
     FUNCTION(clReleaseKernel, 10)                                                                                    \
@@ -45,8 +53,11 @@
     FUNCTION(clEnqueueWriteBuffer, 10)                                                                               \
     FUNCTION(clEnqueueCopyBuffer, 10)                                                                                \
     FUNCTION(clEnqueueWriteImage, 10)                                                                                \
+    FUNCTION(clEnqueueCopyImageToBuffer, 10)                                                                         \
     FUNCTION(clEnqueueUnmapMemObject, 10)                                                                            \
     FUNCTION(clSetMemObjectDestructorCallback, 11)                                                                   \
+    FUNCTION(clSetEventCallback, 11)                                                                                 \
+    FUNCTION(clCreateSubBuffer, 11)                                                                                  \
     FUNCTION(clEnqueueReadBufferRect, 11)                                                                            \
     FUNCTION(clCreateSubDevicesEXT, 11)                                                                              \
     FUNCTION(clCreateProgramWithBuiltInKernels, 12)                                                                  \
@@ -57,14 +68,21 @@
     FUNCTION(clCreateImage, 12)                                                                                      \
     FUNCTION(clGetKernelArgInfo, 12)                                                                                 \
     FUNCTION(clEnqueueFillBuffer, 12)                                                                                \
+    FUNCTION(clEnqueueBarrierWithWaitList, 12)                                                                       \
     FUNCTION(clCreateCommandQueueWithProperties, 20)                                                                 \
     FUNCTION(clSVMAlloc, 20)                                                                                         \
+    FUNCTION(clSVMFree, 20)                                                                                          \
     FUNCTION(clEnqueueSVMMemcpy, 20)                                                                                 \
+    FUNCTION(clEnqueueSVMFree, 20)                                                                                   \
     FUNCTION(clSetKernelArgSVMPointer, 20)                                                                           \
+    FUNCTION(clSetKernelExecInfo, 20)                                                                                \
+    FUNCTION(clCreateSamplerWithProperties, 20)                                                                      \
     FUNCTION(clCloneKernel, 21)                                                                                      \
     FUNCTION(clCreateProgramWithIL, 21)                                                                              \
     FUNCTION(clGetKernelSubGroupInfo, 21)                                                                            \
-    FUNCTION(clSetProgramSpecializationConstant, 22)
+    FUNCTION(clSetProgramSpecializationConstant, 22)                                                                 \
+    FUNCTION(clCreateBufferWithProperties, 30)                                                                       \
+    FUNCTION(clCreateImageWithProperties, 30)
 
 /* Those that make, or give out, the objects which others are made from: a driver may give each type of object a table of its own.
  * clCreateContextFromType is another (from_type.c); what is made of kernels and memory is asked for nothing that is ours. Events

@@ -1,32 +1,10 @@
 /* Calls of the driver that an object belongs to, with a loader's answers where there is no object, or no such function. What a call
  * makes may have a table of functions that was not seen yet. */
+#include "opencl_layer/vendor/real.h"
+
 #include "opencl_layer/vendor/drivers.h"
-#include "opencl_layer/vendor/functions.h"
-#include "opencl_layer/vendor/tables.h"
 
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
-
-/* A function that answers a status; `wrong` is that for an object which is none. */
-#define STATUS(name, wrong, parameters, object, ...)                                                                 \
-    static cl_int CL_API_CALL name##_real parameters                                                                 \
-    {                                                                                                                \
-        const cl_icd_dispatch *real = real_of(object);                                                               \
-        if (real == NULL)                                                                                            \
-            return wrong;                                                                                            \
-        return real->name != NULL ? real->name(__VA_ARGS__) : CL_INVALID_OPERATION;                                  \
-    }
-
-/* One that makes an object, and has a last parameter for its status. */
-#define MAKER(type, name, wrong, parameters, object, ...)                                                            \
-    static type CL_API_CALL name##_real parameters                                                                   \
-    {                                                                                                                \
-        const cl_icd_dispatch *real = real_of(object);                                                               \
-        if (real != NULL && real->name != NULL)                                                                      \
-            return tables_seen(object, real->name(__VA_ARGS__));                                                     \
-        if (error_ret != NULL)                                                                                       \
-            *error_ret = real == NULL ? wrong : CL_INVALID_OPERATION;                                                \
-        return NULL;                                                                                                 \
-    }
 
 #define INFO(type, name, question, wrong)                                                                            \
     STATUS(name, wrong, (type object, question what, size_t size, void *value, size_t *size_ret), object, object, what, size, \
@@ -49,7 +27,7 @@ STATUS(clGetProgramBuildInfo, CL_INVALID_PROGRAM,
 
 /* One that lists objects in the room that there is for them. */
 #define LISTER(name, wrong, parameters, object, objects, ...)                                                        \
-    static cl_int CL_API_CALL name##_real parameters                                                                 \
+    cl_int CL_API_CALL name##_real parameters                                                                 \
     {                                                                                                                \
         const cl_icd_dispatch *real = real_of(object);                                                               \
         if (real == NULL)                                                                                            \
@@ -75,7 +53,7 @@ LISTER(clCreateSubDevicesEXT, CL_INVALID_DEVICE,
         cl_uint *count_ret),
        device, devices, device, properties)
 
-static cl_context CL_API_CALL clCreateContext_real(const cl_context_properties *properties, cl_uint count,
+cl_context CL_API_CALL clCreateContext_real(const cl_context_properties *properties, cl_uint count,
                                                    const cl_device_id *devices,
                                                    void(CL_CALLBACK *notify)(const char *error, const void *private_info,
                                                                              size_t size, void *user_data),
@@ -136,6 +114,8 @@ STATUS(clSetKernelArg, CL_INVALID_KERNEL, (cl_kernel kernel, cl_uint number, siz
        size, value)
 STATUS(clSetKernelArgSVMPointer, CL_INVALID_KERNEL, (cl_kernel kernel, cl_uint number, const void *value), kernel, kernel, number,
        value)
+STATUS(clSetKernelExecInfo, CL_INVALID_KERNEL, (cl_kernel kernel, cl_kernel_exec_info what, size_t size, const void *value), kernel,
+       kernel, what, size, value)
 STATUS(clGetKernelArgInfo, CL_INVALID_KERNEL,
        (cl_kernel kernel, cl_uint number, cl_kernel_arg_info what, size_t size, void *value, size_t *size_ret), kernel, kernel,
        number, what, size, value, size_ret)
@@ -154,89 +134,23 @@ STATUS(clEnqueueNDRangeKernel, CL_INVALID_COMMAND_QUEUE,
 STATUS(clEnqueueTask, CL_INVALID_COMMAND_QUEUE,
        (cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *events, cl_event *event), queue, queue, kernel,
        count, events, event)
-STATUS(clEnqueueReadBuffer, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to, cl_uint count,
-        const cl_event *events, cl_event *event),
-       queue, queue, buffer, blocking, offset, size, to, count, events, event)
-STATUS(clEnqueueReadBufferRect, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *buffer_origin, const size_t *origin,
-        const size_t *region, size_t buffer_pitch, size_t buffer_slice_pitch, size_t pitch, size_t slice_pitch, void *to,
-        cl_uint count, const cl_event *events, cl_event *event),
-       queue, queue, buffer, blocking, buffer_origin, origin, region, buffer_pitch, buffer_slice_pitch, pitch, slice_pitch, to,
-       count, events, event)
-STATUS(clEnqueueReadImage, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t pitch,
-        size_t slice_pitch, void *to, cl_uint count, const cl_event *events, cl_event *event),
-       queue, queue, image, blocking, origin, region, pitch, slice_pitch, to, count, events, event)
-STATUS(clEnqueueSVMMemcpy, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count, const cl_event *events,
-        cl_event *event),
-       queue, queue, blocking, to, from, size, count, events, event)
-STATUS(clSetMemObjectDestructorCallback, CL_INVALID_MEM_OBJECT,
-       (cl_mem object, void(CL_CALLBACK *notify)(cl_mem object, void *user_data), void *user_data), object, object, notify,
-       user_data)
-
-STATUS(clEnqueueWriteBuffer, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from, cl_uint count,
-        const cl_event *events, cl_event *event),
-       queue, queue, buffer, blocking, offset, size, from, count, events, event)
-STATUS(clEnqueueCopyBuffer, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, cl_uint count,
-        const cl_event *events, cl_event *event),
-       queue, queue, from, to, from_offset, to_offset, size, count, events, event)
-STATUS(clEnqueueFillBuffer, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, cl_uint count,
-        const cl_event *events, cl_event *event),
-       queue, queue, buffer, pattern, pattern_size, offset, size, count, events, event)
-STATUS(clEnqueueWriteImage, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t pitch,
-        size_t slice_pitch, const void *from, cl_uint count, const cl_event *events, cl_event *event),
-       queue, queue, image, blocking, origin, region, pitch, slice_pitch, from, count, events, event)
-STATUS(clEnqueueUnmapMemObject, CL_INVALID_COMMAND_QUEUE,
-       (cl_command_queue queue, cl_mem object, void *mapped, cl_uint count, const cl_event *events, cl_event *event), queue, queue,
-       object, mapped, count, events, event)
 STATUS(clFlush, CL_INVALID_COMMAND_QUEUE, (cl_command_queue queue), queue, queue)
 STATUS(clFinish, CL_INVALID_COMMAND_QUEUE, (cl_command_queue queue), queue, queue)
 STATUS(clWaitForEvents, CL_INVALID_VALUE, (cl_uint count, const cl_event *events),
        count > 0 && events != NULL ? events[0] : NULL, count, events)
 
+STATUS(clSetEventCallback, CL_INVALID_EVENT,
+       (cl_event event, cl_int status, void(CL_CALLBACK *notify)(cl_event event, cl_int status, void *user_data), void *user_data),
+       event, event, status, notify, user_data)
+STATUS(clEnqueueBarrierWithWaitList, CL_INVALID_COMMAND_QUEUE,
+       (cl_command_queue queue, cl_uint count, const cl_event *events, cl_event *event), queue, queue, count, events, event)
+
 STATUS(clReleaseContext, CL_INVALID_CONTEXT, (cl_context context), context, context)
 STATUS(clReleaseKernel, CL_INVALID_KERNEL, (cl_kernel kernel), kernel, kernel)
-STATUS(clReleaseMemObject, CL_INVALID_MEM_OBJECT, (cl_mem object), object, object)
 STATUS(clRetainEvent, CL_INVALID_EVENT, (cl_event event), event, event)
 STATUS(clReleaseEvent, CL_INVALID_EVENT, (cl_event event), event, event)
 
-/* Memory that is made is asked for nothing that is ours, but its table may be. */
-MAKER(cl_mem, clCreateBuffer, CL_INVALID_CONTEXT,
-      (cl_context context, cl_mem_flags flags, size_t size, void *bytes, cl_int *error_ret), context, context, flags, size, bytes,
-      error_ret)
-MAKER(cl_mem, clCreateImage, CL_INVALID_CONTEXT,
-      (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *description, void *bytes,
-       cl_int *error_ret),
-      context, context, flags, format, description, bytes, error_ret)
-
-/* Mapped memory is no object. */
-static void *CL_API_CALL clEnqueueMapBuffer_real(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
-                                                 size_t offset, size_t size, cl_uint count, const cl_event *events,
-                                                 cl_event *event, cl_int *error_ret)
-{
-    return real_of(queue)->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, events, event, error_ret);
-}
-
-static void *CL_API_CALL clEnqueueMapImage_real(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
-                                                const size_t *origin, const size_t *region, size_t *pitch, size_t *slice_pitch,
-                                                cl_uint count, const cl_event *events, cl_event *event, cl_int *error_ret)
-{
-    return real_of(queue)->clEnqueueMapImage(queue, image, blocking, flags, origin, region, pitch, slice_pitch, count, events,
-                                             event, error_ret);
-}
-
-static void *CL_API_CALL clSVMAlloc_real(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
-{
-    return real_of(context)->clSVMAlloc(context, flags, size, alignment);
-}
-
-static void *CL_API_CALL clGetExtensionFunctionAddressForPlatform_real(cl_platform_id platform, const char *name)
+void *CL_API_CALL clGetExtensionFunctionAddressForPlatform_real(cl_platform_id platform, const char *name)
 {
     const cl_icd_dispatch *real = real_of(platform);
     if (real == NULL || real->clGetExtensionFunctionAddressForPlatform == NULL)

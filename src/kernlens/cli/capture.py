@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
+from kernlens.cli.answers.captured_table import kernel_table
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, finish_output, fit_output, print_json, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.model.figures import FIGURES, shown_figures
+from kernlens.model.figures import FIGURES
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.report.style import style
-from kernlens.report.table import table
-from kernlens.report.width import Name
+from kernlens.verbs.capture.chosen_launches import MOST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernlens.analysis.start_here import Start
-    from kernlens.report.table import Cell
     from kernlens.verbs.capture.capture import Capture
-    from kernlens.verbs.capture.captured import CapturedKernel
 
 #: The kernels that the table shows.
 _ROWS = 20
@@ -42,10 +37,11 @@ _RULES = (
     Rule("--recover", excludes=("-- APP [ARG]...",), why="runs no application"),
     Rule(
         "--recover", why="takes what the application was captured with",
-        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache", "--observe", "--time"),
+        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache", "--observe", "--time", "--launch"),
     ),
     Rule("--time", excludes=("--simulate", "--observe"), why="needs a device that runs kernels"),
     Rule("--observe", excludes=("--simulate",), why="runs kernels, which a simulated device does not"),
+    Rule("--launch-bytes", needs=("--launch",)),
     *(Rule(name, needs=("--observe",)) for name in ("--device", "--seconds", "--fail-on-faults")),
 )  # fmt: skip
 
@@ -93,6 +89,16 @@ class Asked:
         "--fresh-cache",
     )
     time: bool = option.flag("Have the device time each launch, and sort the kernels by it.", "--time")
+    launches: tuple[str, ...] = option.several(
+        "Keep launches of a kernel whole, for kernlens replay: the first (KERNEL), the N-th, the slowest, or each K-th. KERNEL"
+        " is a name or a pattern.",
+        "--launch",
+        metavar="KERNEL[:N|:first|:slowest|:every=K]",
+    )
+    launch_bytes: int = option.number(
+        "With --launch: bytes of memory that each process keeps, at most.",
+        "--launch-bytes", least=1, metavar="BYTES", default=MOST_BYTES, show_default=True,
+    )  # fmt: skip
     observe: bool = option.flag(
         "Run the application on Oclgrind, an interpreter, and record what each kernel does, line by line.", "--observe"
     )
@@ -148,6 +154,8 @@ def command(asked: Asked) -> None:
                 fresh_cache=asked.fresh_cache,
                 unconfined=asked.unconfined,
                 time=asked.time,
+                launches=asked.launches,
+                launch_bytes=asked.launch_bytes,
                 observe=asked.observe,
                 device=asked.observed_device,
                 seconds=asked.seconds,
@@ -218,6 +226,7 @@ def _document(done: Capture, asked: Asked) -> dict[str, Any]:
             }
             for kernel in done.kernels
         ],
+        "kept_launches": done.kept_launches,
         "missing": done.missing,
         "findings": done.findings,
         "unmatched": list(done.unmatched),
@@ -249,7 +258,8 @@ def _tell(done: Capture, application: str, *, is_observed: bool) -> None:
         print_message(f"kernlens: {application}: {done.reason}")
         _tell_findings(done)
         return
-    print_message(*_table(done.kernels[:_ROWS]))
+    fit_output(is_message=True)
+    print_message(*kernel_table(done.kernels[:_ROWS]))
     if len(done.kernels) > _ROWS:
         print_message(style(f"  and {plural(len(done.kernels) - _ROWS, 'more kernel')}", dim=True))
     some = "which" if done.builds == 1 else f"{done.failed} of them"
@@ -257,8 +267,12 @@ def _tell(done: Capture, application: str, *, is_observed: bool) -> None:
     counted = [launches for kernel in done.kernels if (launches := kernel.known_launches) is not None]
     print_message(
         f"kernlens: {plural(done.builds, 'build')}{failed}, {plural(len(counted), 'kernel')} and"
-        f" {plural(sum(counted), 'launch').replace('launchs', 'launches')} recorded in {done.recording}"
+        f" {plural(sum(counted), 'launch')} recorded in {done.recording}"
     )
+    if done.kept_launches:
+        print_message(
+            f"kernlens: {plural(done.kept_launches, 'launch')} kept, with {done.kept_bytes:,} bytes of memory"
+        )
     print_message(*_from_binaries(done))
     _tell_findings(done)
     if is_observed:
@@ -323,50 +337,6 @@ def _tell_findings(done: Capture) -> None:
         print_message(f"kernlens: {sentence}", *log)
 
 
-def _differing_options(kernels: Sequence[CapturedKernel]) -> list[str]:
-    """Return each kernel's build options without the words that all of them have."""
-    words = [kernel.options.split() for kernel in kernels]
-    shared = frozenset(words[0] if words else ()).intersection(*words)
-    return [" ".join(word for word in own if word not in shared) for own in words]
-
-
-def _time_cells(kernel: CapturedKernel) -> list[Cell]:
-    """Return the device's time of a kernel, its share and that of its median launch."""
-    from kernlens.report.describe import duration
-
-    if kernel.time is None:
-        return [None, None, None]
-    return [
-        duration(kernel.time.total_ns),
-        f"{kernel.time.share:.0%}",
-        None if kernel.time.median_ns is None else duration(kernel.time.median_ns),
-    ]
-
-
-def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
-    options = _differing_options(kernels)
-    timed = any(kernel.time for kernel in kernels)
-    figures = shown_figures((kernel.kernel for kernel in kernels if kernel.kernel is not None), FIGURES)
-    rows: list[list[Cell]] = [
-        [
-            Name(kernel_title(kernel.name)),
-            kernel.build or None,
-            kernel.device or None,
-            *([own or None] if any(options) else []),
-            kernel.known_launches,
-            *(_time_cells(kernel) if timed else []),
-            *(kernel.figures.get(figure.key) for figure in figures),
-            None if kernel.line_table is None else "yes" if kernel.line_table else "no",
-        ]
-        for kernel, own in zip(kernels, options, strict=True)
-    ]
-    titles = ["kernel", "program", "device", *(["build options"] if any(options) else [])]
-    times = ["device time", "share", "median"] if timed else []
-    headings = [*titles, "launches", *times, *(figure.heading for figure in figures), "lines"]
-    fit_output(is_message=True)
-    return list(table(headings, rows)) if rows else []
-
-
 def _next_steps(done: Capture, *, is_observed: bool = False) -> list[str]:
     import shlex
 
@@ -388,6 +358,8 @@ def _next_steps(done: Capture, *, is_observed: bool = False) -> list[str]:
         )
     if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
+    if done.kept_launches:
+        steps.append(f"      kernlens replay {recording}")
     if done.failed:
         steps.append(f"      {why}")
     return steps

@@ -20,8 +20,9 @@ MOST_FUNCTIONS = 8
 
 
 def plural(count: int, noun: str) -> str:
-    """Return the count with the noun: ``1 kernel``, ``1,581 kernels``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """Return the count with the noun: ``1 kernel``, ``1,581 kernels``, ``2 launches``."""
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{ending}"
 
 
 def sizes_of_launch(global_size: Sequence[int], local_size: Sequence[int] | None) -> str:

@@ -101,12 +101,13 @@ def main() -> None:
     parser.add_argument("--without", action="append", default=[], help="part of the names of tests that do not run")
     parser.add_argument("--way", choices=sorted({*chain(*WAYS.values())}), action="append", help="[default: all]")
     parser.add_argument("--seconds", type=float, default=120, help="time limit of a plain process")
+    parser.add_argument("--cut", action="store_true", help="basic and vectors with fewer cases (cut.py)")
     parser.add_argument("--batch", type=int, default=24, help="tests in a process")
     arguments = parser.parse_args()
     arguments.sources.mkdir(parents=True, exist_ok=True)
     different = 0
     for name in arguments.suite or SUITES:
-        suite = prepare(name, arguments.sources.resolve())
+        suite = prepare(name, arguments.sources.resolve(), arguments.cut)
         for line in suite.missing:
             print(f"not built: {line}")
         for driver in arguments.driver or DRIVERS:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernlens.toolchain.toolchains import NEWEST, library_folders, toolchain
+from tests.corpus.conformance.cut import CUTS, cut_program
 
 #: A repository's folder -> where it is.
 REPOSITORIES = {
@@ -50,13 +51,13 @@ class Suite:
     missing: tuple[str, ...] = ()
 
 
-def prepare(name: str, folder: Path) -> Suite:
-    """Build a suite from the sources in a folder."""
+def prepare(name: str, folder: Path, is_cut: bool = False) -> Suite:
+    """Build a suite from the sources in a folder; ``is_cut``: with fewer cases, if it is one that can be cut."""
     if name == BLACK_BOX:
         return _black_box(folder)
     if name == "module":
         return _level_zero(folder)
-    return _khronos(name, folder)
+    return _khronos(name, folder, is_cut and name in CUTS)
 
 
 def _sources(folder: Path, *names: str) -> None:
@@ -79,7 +80,7 @@ def _cmake(source: Path, build: Path, targets: Iterable[str], *settings: str) ->
     _run(["ninja", "-C", str(build), *targets], 7200)
 
 
-def _khronos(name: str, folder: Path) -> Suite:
+def _khronos(name: str, folder: Path, is_cut: bool) -> Suite:
     _sources(folder, "OpenCL-CTS", "OpenCL-Headers", "SPIRV-Headers")
     build = folder / "build-OpenCL-CTS"
     _cmake(
@@ -92,7 +93,8 @@ def _khronos(name: str, folder: Path) -> Suite:
         "-DOPENCL_LIBRARIES=OpenCL",
         "-DSPIRV_TOOLS_DIR=/usr/bin",
     )
-    return Suite(name, "opencl", "khronos", (build / "test_conformance" / KHRONOS[name] / f"test_{name}",))
+    program = build / "test_conformance" / KHRONOS[name] / f"test_{name}"
+    return Suite(name, "opencl", "khronos", (cut_program(name, program, build) if is_cut else program,))
 
 
 def _loader() -> Path:

@@ -13,7 +13,7 @@ from tests.whole import before_release
 #: Interfaces and drivers, and the ways to capture that are tried on each.
 SAMPLE = [
     ("opencl", "dg2", ("lines", "replace")),
-    ("opencl", "pocl", ("lines", "time")),
+    ("opencl", "pocl", ("lines", "time", "launch")),
     ("level-zero", "dg2", ("lines",)),
     pytest.param("opencl", "pocl", ("options",), marks=before_release),
     pytest.param("opencl", "bmg", ("lines", "options", "stages", "replace"), marks=before_release),

@@ -83,6 +83,38 @@ def test_sweep_measures_what_compile_does(folder: Path) -> None:
     assert row["figures"].items() & kernel.items() >= {("code_size", kernel["code_size"]), ("simd", kernel["simd"])}
 
 
+def stated_sources(value: Any) -> Iterator[str]:
+    """Yield the paths that a document has for ``source`` of programs, rows, findings and failed builds."""
+    if isinstance(value, list):
+        for each in value:
+            yield from stated_sources(each)
+    elif isinstance(value, dict):
+        if "source" in value and "line" not in value:
+            yield value["source"]
+        for each in value.values():
+            yield from stated_sources(each)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("check", "--max-instructions", "1"), ("compile", "-o", "other.klens"), ("sweep",)],
+    ids=lambda words: words[0],
+)
+def test_a_source_has_the_path_that_was_given(words: tuple[str, ...], folder: Path) -> None:
+    (folder / "below").mkdir(exist_ok=True)
+    (folder / "wrong.cl").write_text("kernel void wrong( {\n")
+    paths = [f"../{SOURCE}", "../wrong.cl"]
+    done = kernlens(words[0], *paths, "--device", "dg2", *words[1:], "--json", cwd=folder / "below")
+    stated = set(stated_sources(json.loads(done.stdout)))
+    assert "../wrong.cl" in stated
+    assert stated <= set(paths)
+
+
+def test_a_recording_has_whole_paths(folder: Path) -> None:
+    done = kernlens("check", "blurs.klens", "--max-instructions", "1", "--json", cwd=folder)
+    assert set(stated_sources(json.loads(done.stdout))) == {str(folder / SOURCE)}
+
+
 @pytest.mark.parametrize("verb", ["report", "serve"])
 def test_pages_show_the_kernels_of_a_source(verb: str, folder: Path) -> None:
     def title(path: str) -> Any:

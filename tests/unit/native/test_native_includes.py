@@ -42,7 +42,12 @@ ALLOWED = {
     f"{LAYER}/compilers": {"base"},
     f"{LAYER}/vendor": {"base", "recording"},
     f"{LAYER}/second_build": {"base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/vendor"},
-    f"{LAYER}/recorder": {"base", "recording", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/second_build"},
+    f"{LAYER}/recorder": {
+        "base",
+        "recording",
+        *(f"{LAYER}/{part}" for part in ("below", "compilers", "kept", "second_build")),
+    },
+    f"{LAYER}/kept": {"base", "recording", f"{LAYER}/below", f"{LAYER}/recorder"},
     f"{LAYER}/layer": {
         "base",
         *(f"{LAYER}/{part}" for part in ("below", "compilers", "recorder", "second_build", "vendor")),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.corpus.conformance.__main__ import chosen, left_out
+from tests.corpus.conformance.cut import CUTS, cut_text
 from tests.corpus.conformance.results import (
     compare,
     count_differences,
@@ -102,3 +105,13 @@ def test_tests_are_chosen_and_left_out() -> None:
     assert chosen(tests, ["build"], ["all"]) == ["build"]
     ran = Ran({"build": "fail", "link": DID_NOT_END, "all": "ended by SIGSEGV"}, Counter())
     assert left_out(ran) == {"link": DID_NOT_END, "all": "ended by SIGSEGV"}
+
+
+def test_a_cut_keeps_three_types_and_refuses_a_source_that_it_does_not_know() -> None:
+    loads = CUTS["basic"]["test_vloadstore.cpp"]
+    whole = "vecType = { kChar,  kUChar, kShort, kUShort,\n  kInt, kUInt, kLong, kULong,\n  kFloat, kHalf, kDouble };\n"
+    assert cut_text(whole, loads) == "vecType = { kChar, kInt, kFloat };\n"
+    rows = '    {  "char",      1,  sizeof( cl_char )   },\n    {  "uchar",     1,  sizeof( cl_uchar)   },\n'
+    assert cut_text(rows, CUTS["basic"]["test_sizeof.cpp"]) == rows.splitlines(keepends=True)[0]
+    with pytest.raises(SystemExit, match="nothing to cut"):
+        cut_text("vecType = all_types();\n", loads)

@@ -39,6 +39,8 @@ USERS = {
     "COLUMNS": "40",
     "LC_ALL": "C",
 }
+#: Names a program that no package of Debian has, for the tests that need it (docs/testing.md).
+TESTERS = {"KERNLENS_NVDISASM": "/opt/nvdisasm"}
 
 
 @pytest.mark.slow
@@ -52,7 +54,7 @@ def test_nothing_of_the_users_is_seen(is_distributed: bool, tmp_path: Path) -> N
     test.parent.mkdir()
     test.write_text(SEEN)
     (tmp_path / "tests/conftest.py").write_text("from tests.conftest import *\n")
-    variables = {**os.environ, **USERS, "HOME": str(home), "KERNLENS_TEST_SEEN": str(tmp_path / "seen.json")}
+    variables = {**os.environ, **USERS, **TESTERS, "HOME": str(home), "KERNLENS_TEST_SEEN": str(tmp_path / "seen.json")}
     for own in ("KERNLENS_TEST_HOME", "KERNLENS_TEST_CACHE", "KERNLENS_NEWEST_ROOT", "PIP_CONFIG_FILE"):
         variables.pop(own, None)
     words = ["-n", "1"] if is_distributed else []
@@ -72,6 +74,7 @@ def test_nothing_of_the_users_is_seen(is_distributed: bool, tmp_path: Path) -> N
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert (seen["roots"], seen["cache"], seen["home"], seen["is_home"]) == ([], "None", [], True)
     assert not USERS.keys() & seen["variables"].keys()
+    assert seen["variables"].items() >= TESTERS.items()
     assert seen["variables"]["KERNLENS_TEST_CACHE"] == str(home / ".cache/kernlens-tests")
     assert seen["variables"]["PIP_CONFIG_FILE"] == str(home / ".config/pip/pip.conf")
     assert not Path(seen["variables"]["HOME"]).exists()  # It is removed at the end.

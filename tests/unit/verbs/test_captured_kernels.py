@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kernlens.cli import capture as command
+from kernlens.cli.answers.captured_table import kernel_table
 from kernlens.errors import FormatError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.verbs.capture.capture import Capture
@@ -43,7 +44,7 @@ def test_build_options_are_in_the_table_where_they_differ(capsys: pytest.Capture
     kernels = [
         CapturedKernel("scale", f"program-{number}", "dg2", options=own) for number, own in enumerate(options, 1)
     ]
-    heading, *rows = command._table((*kernels,))
+    heading, *rows = kernel_table((*kernels,))
     assert "build options" in heading
     assert [[word for word in row.split() if word.startswith("-") and word != "-"] for row in rows] == [
         ["-DSIZE=1"],
@@ -54,7 +55,7 @@ def test_build_options_are_in_the_table_where_they_differ(capsys: pytest.Capture
         CapturedKernel("scale", "program-1", "dg2", options="-g"),
         CapturedKernel("blur", "program-2", "dg2", options="-g"),
     ]
-    assert "build options" not in command._table((*alike,))[0]
+    assert "build options" not in kernel_table((*alike,))[0]
 
 
 def test_what_kernlens_did_not_do_is_not_the_builds_fault() -> None:

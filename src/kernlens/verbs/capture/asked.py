@@ -14,6 +14,7 @@ from kernlens.errors import KernlensError
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
 from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.chosen_launches import MOST_BYTES
 from kernlens.verbs.capture.observing import Observing
 from kernlens.verbs.capture.replacing import Replacement, unpacked
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
@@ -23,8 +24,8 @@ from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The request of a capture: the application's command line, the device to simulate, the toolchain whose driver
-    builds, whether compile stages are to be saved, what is changed, whether kernels are observed, and whether the device
-    times launches."""
+    builds, whether compile stages are to be saved, what is changed, whether kernels are observed, whether the device
+    times launches, and which launches are kept, of how many bytes."""
 
     words: tuple[str, ...] = ()
     device: str | None = None
@@ -33,6 +34,8 @@ class Asked:
     changes: Changes = field(default_factory=Changes)
     observing: Observing | None = None
     time: bool = False
+    launches: tuple[str, ...] = ()
+    launch_bytes: int = MOST_BYTES
 
     def second_build_plan(self, environment: Mapping[str, str]) -> SecondBuildPlan:
         """Return the second builds to do for it, in that environment. Raises NotFoundError without the toolchain."""
@@ -58,7 +61,15 @@ class Asked:
             replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
             changes = Changes(**{**changes, "replacements": replacements})
             observing = None if fields["observing"] is None else Observing(**fields["observing"])
-            asked = cls(**{**fields, "words": tuple(fields["words"]), "changes": changes, "observing": observing})
+            asked = cls(
+                **{
+                    **fields,
+                    "words": tuple(fields["words"]),
+                    "launches": tuple(fields["launches"]),
+                    "changes": changes,
+                    "observing": observing,
+                }
+            )
         except (KernlensError, ValueError, KeyError, TypeError, RecursionError):
             return cls()
         return asked._with_contents(spool) if asked._is_sound() else cls()
@@ -75,7 +86,7 @@ class Asked:
     def _is_sound(self) -> bool:
         """Return whether each value has its type."""
         changes, replacements = self.changes, self.changes.replacements
-        texts = [*self.words, self.device or "", self.toolchain, changes.options]
+        texts = [*self.words, *self.launches, self.device or "", self.toolchain, changes.options]
         texts += [text for each in replacements for text in (each.program, each.path, each.hash, each.kernel)]
         if (observing := self.observing) is not None:
             texts += [observing.device or "", observing.toolchain]
@@ -84,5 +95,6 @@ class Asked:
             all(isinstance(text, str) for text in texts)
             and all(isinstance(flag, bool) for flag in flags)
             and all(isinstance(each.form, int) for each in replacements)
+            and isinstance(self.launch_bytes, int)
             and (observing is None or isinstance(observing.seconds, float))
         )

@@ -33,6 +33,7 @@ from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.chosen_launches import LAUNCH, LAUNCH_BYTES, MOST_BYTES, is_slowest, recorders_lines
 from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from kernlens.verbs.capture.loader_watch import LoaderWatch
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from kernlens.toolchain.toolchains import Toolchain
     from kernlens.verbs.capture.running import Ended
 
+_NONE_KEPT = "no launch was kept: the application made none that --launch names and that could be kept"
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:
@@ -59,7 +62,8 @@ class Capture:
     binaries it had built in the same run. ``missing`` says what is not in the recording, ``reason`` why nothing is;
     ``findings`` are sentences on what else is to be known of it; ``unmatched`` has those on programs of ``replace`` that
     nothing stood in for, by the program. ``faults`` are those that an interpreter
-    saw, each with its kernel; ``is_counted`` is whether it counted a launch."""
+    saw, each with its kernel; ``is_counted`` is whether it counted a launch. ``kept_launches`` are whole in the recording, with
+    memory of ``kept_bytes``."""
 
     recording: Path | None
     exit_status: int | None
@@ -76,6 +80,8 @@ class Capture:
     own_binaries: int = 0
     faults: tuple[tuple[str, Fault], ...] = ()
     is_counted: bool = False
+    kept_launches: int = 0
+    kept_bytes: int = 0
 
     def __repr__(self) -> str:
         words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
@@ -110,6 +116,8 @@ def capture(
     device: str | None = None,
     seconds: float = SECONDS,
     time: bool = False,
+    launches: Sequence[str] = (),
+    launch_bytes: int = MOST_BYTES,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
@@ -124,7 +132,8 @@ def capture(
     read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
     simulated device the application may write no file of more than 1 GiB. With ``observe`` it runs on Oclgrind in
     ``toolchain``: the recording has what each kernel did within ``seconds``, counted for ``device`` and beside the code that is
-    compiled for it. With ``time`` the device times launches. ``on_start`` is called before the application is started,
+    compiled for it. With ``time`` the device times launches. ``launches`` are kept whole, as ``--launch`` names them, with at
+    most ``launch_bytes`` of memory in each process. ``on_start`` is called before the application is started,
     ``on_progress`` with the number of builds that are in the recording, and of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
@@ -135,21 +144,36 @@ def capture(
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = tuple(os.fspath(word) for word in command_line)
     observing = Observing(device, float(seconds), toolchain) if observe else None
+    recorders_lines(launches)  # What names no launch is told of before anything runs.
+    time = time or is_slowest(launches)
     chosen, simulated = _chosen(toolchain, simulate, observing, is_timed=time)
     changes = Changes(lines, build_options, replacements, fresh_cache or observe)
-    asked = Asked(words, simulated, chosen.name, stages, changes, observing, time)
+    asked = Asked(words, simulated, chosen.name, stages, changes, observing, time, tuple(launches), launch_bytes)
     application = find_application(words, simulated, chosen)
     plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
     path = Path(recording or f"{Path(words[0]).name}.klens")
+    return _capture(application, asked, plan, chosen, path, on_start, on_progress)
+
+
+def _capture(
+    application: Application,
+    asked: Asked,
+    plan: SecondBuildPlan,
+    chosen: Toolchain,
+    path: Path,
+    on_start: Callable[[], None] | None,
+    on_progress: Progress | None,
+) -> Capture:
+    """Run the application with what was asked for, and write the recording."""
     layer = needed_layer(OPENCL_LAYER)
-    with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        started = observed(observing, application.environment, spool, unconfined=unconfined)
+    with _writer(path, asked.words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
+        started = observed(asked.observing, application.environment, spool, unconfined=plan.unconfined)
         with _goes_unless_entered(spool), started as code:
             _turn_on(application, layer, spool, chosen, asked)
-            application.environment.update({} if simulated is None else {ZEROS: "1"})
+            application.environment.update({} if asked.device is None else {ZEROS: "1"})
             watch = LoaderWatch(chosen if chosen.root is not None else None)
-            ended = _run(application, simulated is not None, watch, on_start)
+            ended = _run(application, asked.device is not None, watch, on_start)
         with _stays(spool):
             return _finish(spool, writer, ended, asked, plan, watch, code, on_progress=on_progress)
 
@@ -269,9 +293,12 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     environment[FOLDER] = str(spool.folder)
     turn_on_level_zero(environment, chosen)
     asked.changes.make(environment, spool)
-    environment.pop(TIME, None)
+    for name in (TIME, LAUNCH, LAUNCH_BYTES):
+        environment.pop(name, None)
     if asked.time:
         environment[TIME] = "1"
+    if asked.launches:
+        environment |= {LAUNCH: recorders_lines(asked.launches), LAUNCH_BYTES: str(asked.launch_bytes)}
 
 
 def _run(
@@ -342,12 +369,15 @@ def _finish(
         own_binaries=captured.own_binaries,
         faults=() if seen is None else tuple(seen.faults),
         is_counted=seen is not None and seen.is_counted,
+        kept_launches=captured.kept_launches,
+        kept_bytes=captured.kept_bytes,
         missing=tuple(captured.missing),
         findings=(
             *endings(status, process, captured.last_calls),
             *findings,
             *watch.findings(captured),
             *captured.findings,
+            *([_NONE_KEPT] if asked.launches and not captured.kept_launches else []),
         ),
         unmatched=captured.unmatched,
         reason="" if captured.builds else why_nothing(captured, asked.words, watch),

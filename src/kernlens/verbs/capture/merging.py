@@ -24,6 +24,8 @@ from kernlens.toolchain.driver_stages import driver_stages
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, DeviceTime, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
+from kernlens.verbs.capture.kept_files import KeptFile
+from kernlens.verbs.capture.kept_launches import add_kept_launches
 from kernlens.verbs.capture.observed_programs import ObservedPrograms
 from kernlens.verbs.capture.replacing import StoodIn
 from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
@@ -165,6 +167,7 @@ class Merging:
             if on_progress is not None:
                 on_progress(captured.builds, len(entries))
         self._count()
+        add_kept_launches(self._spool, self._writer, captured, self._program_of)
         names = [kernel.name for kernel in captured.kernels]
         hashes = [str(call["sha256"]) for call in self._calls if call["sha256"]]
         captured.last_calls = self._last_calls()
@@ -299,6 +302,15 @@ class Merging:
         kernels += unknown.values()
         self._add_times(timed.values())
         self._captured.kernels = sorted(kernels, key=_importance)
+
+    def _program_of(self, kept_file: KeptFile) -> int | None:
+        """Return the number of the program that a launch was of; None if it is not known."""
+        build = self._good_builds.get((kept_file.program, kept_file.device))
+        kernel = build.kernels.get(kept_file.launch.kernel) if build is not None else None
+        program = self._programs.get(kept_file.program)
+        if kernel is not None and kernel.number and self._observed is None:
+            return kernel.number
+        return program.number if program is not None else None
 
     def _add_times(self, counters: Iterable[tuple[CapturedKernel, list[Counter]]]) -> None:
         """Give kernels the device's time of their launches."""

@@ -1,0 +1,214 @@
+"""``kernlens capture --launch``: what is kept is what the application knows itself of its launches; it sees nothing of that."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from kernlens.model.kept_launch import KeptLaunch
+from kernlens.recording.reader import Recording
+from kernlens.verbs.capture.capture import recover
+from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN, Done, alone, environment
+from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
+from tests.made_once import once
+
+#: Kernels of the application, and how many launches it makes of each: 8 threads, 4 rounds.
+KERNELS, LAUNCHES = ("optional", "part", "picture", "plain", "shared"), 32
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def fill(path: Path) -> None:
+        words = ["gcc", *FLAGS, "-o", str(path / "app"), str(HERE / "kept_launches.c"), "-lOpenCL", "-lpthread"]
+        subprocess.run(words, check=True, timeout=60)
+
+    return once(tmp_path_factory, "kept-launches-application", fill) / "app"
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Platform:
+    return pocl(tmp_path / "pocl-cache")
+
+
+def capture_with(platform: Platform, work: Path, application: Path, *options: str) -> Done:
+    recording = work / "x.klens"
+    command = [*MAIN, "capture", *options, "-o", str(recording), "--", str(application)]
+    done = subprocess.run(
+        command, cwd=work, env=environment(platform), capture_output=True, text=True, timeout=300, check=False
+    )
+    return Done(done.returncode, done.stdout, done.stderr, recording)
+
+
+def launches_of(recording: Path) -> list[KeptLaunch]:
+    """Return them; the recording stays open as long as they are in use."""
+    return [launch for build in Recording(recording).builds() for launch in build.parts.kept_launches]
+
+
+def hashed(content: bytes) -> str:
+    """FNV-1a of 64 bits, as the application has it."""
+    value = 0xCBF29CE484222325
+    for byte in content:
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{value:016x}"
+
+
+def lines_of(launches: list[KeptLaunch]) -> list[str]:
+    """The lines that the application writes of these launches, from what was kept."""
+    lines = []
+    for launch in launches:
+        mark = int.from_bytes(launch.arguments[-1].content, "little")
+        for number, memory in enumerate(launch.memory):
+            for when, content in (("before", memory.before), ("after", memory.after)):
+                if content is not None:
+                    lines.append(f"{launch.kernel} {mark} {when} {number} {hashed(content())}")
+    return sorted(lines)
+
+
+def test_every_launch_is_kept_as_the_application_knows_it(
+    tmp_path: Path, platform: Platform, application: Path
+) -> None:
+    """Buffers that the host may not read, parts of a buffer, images, samplers, shared virtual memory, null pointers; behind
+    user events, on queues without order, from eight threads."""
+    plain = alone(platform, tmp_path, str(application))
+    done = capture_with(platform, tmp_path, application, "--launch", "*:every=1")
+    assert (plain.returncode, done.status) == (0, 0), done.err
+    assert sorted(done.out.splitlines()) == sorted(plain.stdout.splitlines())
+    launches = launches_of(done.recording)
+    assert lines_of(launches) == sorted(plain.stdout.splitlines())
+    numbers = defaultdict(set)
+    for launch in launches:
+        numbers[launch.kernel].add(launch.number)
+    assert numbers == {kernel: set(range(1, LAUNCHES + 1)) for kernel in KERNELS}
+    assert f"{len(KERNELS) * LAUNCHES} launches kept" in done.err
+
+
+def test_arguments_and_sizes_are_kept_as_they_were_set(tmp_path: Path, platform: Platform, application: Path) -> None:
+    done = capture_with(platform, tmp_path, application, *(word for kernel in KERNELS for word in ("--launch", kernel)))
+    launches = {launch.kernel: launch for launch in launches_of(done.recording)}
+    assert set(launches) == set(KERNELS)
+    assert {name: each.number for name, each in launches.items()} == dict.fromkeys(KERNELS, 1)
+    part, picture, shared, optional = (launches[name] for name in ("part", "picture", "shared", "optional"))
+    assert [(each.kind, each.memory, each.offset, each.size) for each in part.arguments] == [
+        ("memory", 0, 0, 512), ("memory", 0, 512, 512), ("local", None, 0, 128), ("value", None, 0, 0),
+    ]  # fmt: skip
+    assert (part.global_size, part.local_size) == ((128,), (32,))
+    assert (picture.global_size, picture.local_size) == ((12, 7), None)
+    assert picture.arguments[2].sampler == (0, 0x1131, 0x1140)
+    form = picture.memory[0].image
+    assert form is not None
+    assert (form.width, form.height, form.element_size, form.buffer) == (12, 7, 16, None)
+    assert (shared.arguments[0].kind, shared.arguments[0].offset) == ("pointer", 64)
+    assert (shared.global_offset, shared.memory[0].kind, shared.memory[0].address != 0) == ((8,), "svm", True)
+    # Without a word of the driver on the argument's address space both are set alike: eight bytes, no value.
+    assert (optional.arguments[1].kind, optional.arguments[1].size) in (("null", 8), ("local", 8))
+    assert launches["plain"].memory[0].after is None, "a kernel cannot write to it"
+
+
+def test_launches_are_chosen_by_number_step_pattern_and_time(
+    tmp_path: Path, platform: Platform, application: Path
+) -> None:
+    words = ("plain:3", "plain:5", "pa*:every=10", "shared:slowest", "none:first")
+    done = capture_with(platform, tmp_path, application, *(word for each in words for word in ("--launch", each)))
+    chosen = sorted(
+        (launch.kernel, launch.number) for launch in launches_of(done.recording) if launch.kernel != "shared"
+    )
+    assert chosen == [("part", 1), ("part", 11), ("part", 21), ("part", 31), ("plain", 3), ("plain", 5)]
+    (slowest,) = (launch for launch in launches_of(done.recording) if launch.kernel == "shared")
+    assert slowest.nanoseconds
+
+
+@pytest.mark.parametrize("words", [("blur:0",), ("blur:last",), ("blur:every=0",), (":3",), ("blur:every=x",)])
+def test_a_launch_that_is_none_is_refused_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
+    command = [*MAIN, "capture", "--launch", *words, "--", "touch", str(tmp_path / "ran")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "KERNEL:every=K" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_more_than_may_be_kept_is_told(tmp_path: Path, platform: Platform, application: Path) -> None:
+    """A launch of ``part`` has 1,024 bytes before and after: three fit."""
+    plain = alone(platform, tmp_path, str(application))
+    done = capture_with(platform, tmp_path, application, "--launch", "part:every=1", "--launch-bytes", "6500")
+    assert sorted(done.out.splitlines()) == sorted(plain.stdout.splitlines())
+    assert len(launches_of(done.recording)) == 3
+    assert "its memory is more than may be kept" in done.err
+
+
+def test_nothing_is_kept_where_no_launch_is_named(tmp_path: Path, platform: Platform, application: Path) -> None:
+    done = capture_with(platform, tmp_path, application, "--launch", "absent")
+    assert done.status == 0
+    assert launches_of(done.recording) == []
+    assert "no launch was kept" in done.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system is mounted, which needs to be root")
+def test_the_application_goes_on_when_the_disk_is_full(tmp_path: Path, platform: Platform, application: Path) -> None:
+    plain = alone(platform, tmp_path, str(application))
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    line = f'mount -t tmpfs -o size=600k none {disk} && cd {disk} && exec "$@"'
+    command = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        line,
+        "sh",
+        *MAIN,
+        "capture",
+        "--launch",
+        "*:every=1",
+        "-o",
+        str(disk / "x.klens"),
+        "--",
+    ]
+    filled = f"head -c 10M /dev/zero > {disk}/fill 2>/dev/null; {application}; status=$?; rm {disk}/fill; exit $status"
+    done = subprocess.run(
+        [*command, "sh", "-c", filled],
+        env=environment(platform),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == sorted(plain.stdout.splitlines())
+    assert "No space left on device" in done.stderr
+
+
+def test_a_killed_application_leaves_finished_launches_whole(
+    tmp_path: Path, platform: Platform, application: Path
+) -> None:
+    """At ten moments: each launch that the recording has is one of the application's, and unfinished ones are named."""
+    known = set(alone(platform, tmp_path, str(application)).stdout.splitlines())
+    whole = 0
+    for moment in range(10):
+        work = tmp_path / f"{moment}"
+        work.mkdir()
+        command = [*MAIN, "capture", "--launch", "*:every=1", "-o", str(work / "x.klens"), "--", str(application)]
+        with subprocess.Popen(
+            command, cwd=work, env=environment(platform), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            spool = work / "x.klens.capture"
+            while process.poll() is None and len(list(spool.glob("*.launch"))) < 8 * moment:
+                time.sleep(0.001)
+            os.killpg(process.pid, signal.SIGKILL)
+        if not spool.is_dir():
+            continue
+        begun = len(list(spool.glob(".*.launch")))
+        done = recover(spool)
+        launches = launches_of(work / "x.klens") if done.recording else []
+        whole += len(launches)
+        assert set(lines_of(launches)) <= known
+        assert sum("had not ended" in each or "was to be kept" in each for each in done.missing) >= begun
+        shutil.rmtree(work)
+    assert whole > 100
