@@ -16,6 +16,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.toolchain.confinement import confined_driver, confinement
 from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.nvidia_clocks import clock_words
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
@@ -193,10 +194,15 @@ class _Replay:
             builds=tuple(builds),
             ratio=ratio_of(*answer["times"]) if len(builds) > 1 else None,
             not_compared=tuple(_not_compared(self._launch, names)),
-            notes=(*self._launch.notes, *answer["notes"]),
+            notes=(*self._launch.notes, *answer["notes"], *self._clocks(builds)),
             is_simulated=is_simulated,
             is_cpu=answer["is_cpu"],
         )
+
+    def _clocks(self, builds: Sequence[ReplayedBuild]) -> list[str]:
+        is_timed = any(build.times is not None for build in builds)
+        words = clock_words(self._device["name"]) if is_timed and "NVIDIA" in self._device["platform"] else None
+        return [] if words is None else [words]
 
     def _described(self, folder: Path) -> dict[str, Any]:
         """Return the launch as plain data; what its memory had before is in files of the folder."""
