@@ -101,7 +101,7 @@ def test_the_interval_holds_the_median_as_often_as_it_says() -> None:
     """Of pairs whose true ratio is 1.25 the interval holds it in 95 of 100 experiments or more, and rarely says that equal
     builds differ."""
     source = random.Random(5)
-    held = told = 0
+    held = told = faster = 0
     for _ in range(2000):
         fast = [round(1e6 * source.lognormvariate(0, 0.1)) for _ in range(20)]
         slow = [round(1.25e6 * source.lognormvariate(0, 0.1)) for _ in range(20)]
@@ -113,7 +113,8 @@ def test_the_interval_holds_the_median_as_often_as_it_says() -> None:
         again = ratio_of(fast, [round(1e6 * source.lognormvariate(0, 0.1)) for _ in range(20)])
         assert again is not None
         told += again.is_different
-        assert ratio.is_different
+        faster += ratio.is_different
+    assert faster >= 0.97 * 2000
     assert held >= 0.945 * 2000
     assert told <= 0.055 * 2000
 
