@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernlens.verbs.compile import compile as compile
     from kernlens.verbs.diff import diff as diff
     from kernlens.verbs.observe.observe import observe as observe
+    from kernlens.verbs.replay.replay import replay as replay
     from kernlens.verbs.stages import stages as stages
     from kernlens.verbs.sweep.sweep import sweep as sweep
 
@@ -41,13 +42,14 @@ _HOMES = {
     "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
     "observe": "kernlens.verbs.observe.observe",
+    "replay": "kernlens.verbs.replay.replay",
     "stages": "kernlens.verbs.stages",
     "sweep": "kernlens.verbs.sweep.sweep",
 }
 
 __all__ = [
     "KernlensError", "__version__", "advise", "annotate", "assemble", "capture", "check", "compile", "diff", "from_level_zero",
-    "from_opencl", "load", "observe", "stages", "sweep",
+    "from_opencl", "load", "observe", "replay", "stages", "sweep",
 ]  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.layers.opencl_layer_fixtures import pocl
 from tests.integration.stages.stage_fixtures import SMALL
 from tests.tree import ROOT
+from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, Keeper, record_launches
 from tests.writers.programs import spirv
 from tests.writers.sycl_hosts import WrittenImage, assembly
 
@@ -346,6 +347,19 @@ def test_keys_of_observe_are_documented(tmp_path: Path) -> None:
     )
     words = ("k.cl", "--size", "64", "--group", "64", "--arg", "zeros:float:64", "--device", "h100")
     compare(shape, answer("observe", *words, cwd=tmp_path))
+
+
+@pocl
+def test_keys_of_replay_are_documented(tmp_path: Path) -> None:
+    replayed, listed, exported = shapes("replay")
+    source = "kernel void k(global const float *in, global float *out) { out[get_global_id(0)] = in[get_global_id(0)] * BY; }"
+    keeper = Keeper(source, "-DBY=2.0f")
+    arguments: list[Any] = [[bytes(range(64)), READ_ONLY], [bytes(64), WRITE_ONLY]]
+    path = record_launches(tmp_path / "a.klens", keeper.build, keeper.launch("k", arguments, [16], [4]))
+    words: tuple[str | Path, ...] = ("replay", path, "--build-options=-DBY=3.0f", "--runs", "6")
+    compare(replayed, answer(*words, status=1))
+    compare(listed, answer("replay", path, "--list"))
+    compare(exported, answer("replay", path, "--export", tmp_path / "out"))
 
 
 def test_keys_of_extract_are_documented(folder: Path, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ READERS = {
     "link": ("link",),
     "observe": ("observe", "--size", "64", "--group", "64"),
     "recording": ("recording", "list"),
+    "replay": ("replay",),
     "stages": ("stages", "--device", "skl"),
     "sweep": ("sweep", "--device", "skl"),
     "symbols": ("symbols",),

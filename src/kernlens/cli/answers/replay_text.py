@@ -24,8 +24,8 @@ def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
         return
     sizes = sizes_of_launch(replayed.global_size, replayed.local_size)
     yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
-    if replayed.recorded_on != replayed.device:
-        yield f"  recorded on {replayed.recorded_on or 'an unknown device'}"
+    if replayed.recorded_on:
+        yield f"  recorded on {replayed.recorded_on}"
     if replayed.is_simulated:
         yield from _simulated(replayed)
         return

@@ -33,7 +33,7 @@ _APART = 64
 _BLOCKING = 1
 CL_DEVICE_EXTENSIONS, _UNIFIED = 0x1030, "cl_intel_unified_shared_memory"
 #: What a launch may take here.
-MOST_MEMORY = 16 << 30
+MOST_MEMORY = 8 << 30
 
 
 class LaunchMemory:

@@ -10,13 +10,16 @@ from typing import Any
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
+from kernlens.model.build import Build
 from kernlens.model.kept_launch import IMAGE, KeptLaunch
 from kernlens.recording.reader import Recording
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.toolchain.confinement import confined_driver, confinement
 from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.nvidia_clocks import clock_words
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.shown_files import SIMULATING
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, recorded_launches
@@ -105,7 +108,7 @@ def _replayed(
         for number, each in enumerate(launches):
             if on_progress is not None:
                 on_progress(number, len(launches))
-            position = _position(devices, settings, each.build.device)
+            position = _position(devices, settings, each.build)
             answer = _Replay(each, settings, devices[position], position).run(driver, folder)
             yield answer
             if not answer.is_equal:
@@ -123,7 +126,7 @@ def _driver(settings: Settings) -> Iterator[tuple[IsolatedDriver, Path]]:
             yield driver, Path(folder)
 
 
-def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded: str) -> int:
+def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded: Build) -> int:
     """Return the place of the chosen device, or of the recorded one, or the first. Raises NotFoundError if there is none."""
     names = [f"{each['platform']}:{each['name']}" for each in devices]
     if not names:
@@ -131,7 +134,7 @@ def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded
     if settings.simulate is not None:
         return next((place for place, each in enumerate(devices) if "Intel" in each["platform"]), 0)
     if settings.device is None:
-        return next((place for place, each in enumerate(devices) if each["name"] == recorded), 0)
+        return next((place for place, each in enumerate(devices) if _is_recorded(each, recorded)), 0)
     platform, _, name = settings.device.partition(":")
     platforms = list(dict.fromkeys(each["platform"] for each in devices))
     alike = [
@@ -147,6 +150,12 @@ def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded
     return matching[0]
 
 
+def _is_recorded(device: Mapping[str, str], build: Build) -> bool:
+    """Return whether this is the device that a build was recorded on: by its name, or as a capture names the driver."""
+    driver = build.toolchain.name if build.toolchain is not None else ""
+    return device["name"] == build.device or driver == f"opencl driver {device['driver_version']}"
+
+
 class _Replay:
     """One launch that is replayed."""
 
@@ -158,7 +167,7 @@ class _Replay:
         """Run it, and return what came of it."""
         settings = self._settings
         titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=settings.binary)
-        is_simulated = settings.simulate is not None
+        is_simulated = settings.simulate is not None or _is_simulated(self._device)
         answer = driver.request(
             OPENCL,
             "replay",
@@ -174,6 +183,7 @@ class _Replay:
         if confined is not None and (trap := confined.trap()) is not None:
             raise ToolError(f"the driver of {self._device['platform']} {trap} so kernlens discards its output")
         build = self._recorded.build
+        recorded_on = "" if _is_recorded(self._device, build) else build.device or "an unknown device"
         names = memory_names(self._launch, answer["signature"], build.sources[0].text if build.sources else "")
         builds = [
             ReplayedBuild(
@@ -189,14 +199,19 @@ class _Replay:
         ]
         return Replayed(
             *(self._launch.kernel, self._launch.number, self._launch.process, build.title, self._device["platform"]),
-            *(self._device["name"], build.device, self._launch.global_size, self._launch.local_size),
+            *(self._device["name"], recorded_on, self._launch.global_size, self._launch.local_size),
             builds=tuple(builds),
             ratio=ratio_of(*answer["times"]) if len(builds) > 1 else None,
             not_compared=tuple(_not_compared(self._launch, names)),
-            notes=(*self._launch.notes, *answer["notes"]),
+            notes=(*self._launch.notes, *answer["notes"], *self._clocks(builds)),
             is_simulated=is_simulated,
             is_cpu=answer["is_cpu"],
         )
+
+    def _clocks(self, builds: Sequence[ReplayedBuild]) -> list[str]:
+        is_timed = any(build.times is not None for build in builds)
+        words = clock_words(self._device["name"]) if is_timed and "NVIDIA" in self._device["platform"] else None
+        return [] if words is None else [words]
 
     def _described(self, folder: Path) -> dict[str, Any]:
         """Return the launch as plain data; what its memory had before is in files of the folder."""
@@ -224,6 +239,11 @@ class _Replay:
             element: Element = names[number].element
             differing = difference(recorded, result, element, self._settings.tolerance)
             yield Compared(names[number].title, len(recorded) // element.size, element.name, differing)
+
+
+def _is_simulated(device: Mapping[str, str]) -> bool:
+    """Return whether this process was started for a simulated device (``kernlens run``), which computes nothing."""
+    return "Intel" in device["platform"] and bool(SIMULATING & os.environ.keys())
 
 
 def _is_view(launch: KeptLaunch, number: int) -> bool:

@@ -36,6 +36,7 @@ class ReplayedBuild:
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """A launch that ran again: the recorded build, or the build in its place, and with two builds the ``ratio`` of their times.
+    ``recorded_on`` is the device that it was recorded on, "" if it is this one.
     ``not_compared`` says of memory why it was not compared. ``is_simulated``: nothing was computed."""
 
     kernel: str
