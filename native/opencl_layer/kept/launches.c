@@ -170,8 +170,8 @@ void launches_settle(void)
 static void refuse(const struct kept_launch *launch, const char *why)
 {
     const struct given_kernel *own = launch->given_kernel;
-    FREED char *what = text_format("launch %llu of the kernel %s, as %s", (unsigned long long)own->number, chosen_name_text(own->name), why);
-    spool_missing(what != NULL ? what : "a launch that was to be kept", E2BIG);
+    FREED char *what = text_format("a launch of the kernel %s: %s", chosen_name_text(own->name), why);
+    spool_missing(what != NULL ? what : "a launch that was to be kept", 0);
 }
 
 /* Finds what the launch reaches, takes room for it, and begins its file; false if it cannot be kept. */
@@ -251,7 +251,7 @@ static void watch(struct kept_launch *launch)
     unwritten = launch;
     lock_give(LOCK_RECORDER);
     if (below->clSetEventCallback(last_of(launch), CL_COMPLETE, commands_ended, launch) != CL_SUCCESS)
-        spool_missing("launches of a driver that does not tell of their end", ENOTSUP);
+        spool_missing("launches of a driver that does not tell of their end", 0);
 }
 
 void kept_launch_end(struct kept_launch *launch, cl_int status)
