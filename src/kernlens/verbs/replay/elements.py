@@ -75,8 +75,8 @@ class Tolerance:
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The difference of a content from the one that was kept: ``count`` of the elements, the ``first`` of them by its
-    number, with both values as text, and of floating-point numbers the largest distance in units in the last place and relative; None
-    where there is none, as one of the two is no number."""
+    number, with both values as text, and of floating-point numbers the largest distance in units in the last place and
+    relative; None where there is none, as one of the two is no number."""
 
     count: int
     first: int
