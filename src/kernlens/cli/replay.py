@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Tolerance(click.ParamType):  # type: ignore[type-arg]
-    """How far floating-point results may be apart: units in the last place, or a share."""
+    """A distance that floating-point results may have: units in the last place, or a share."""
 
     name = "tolerance"
 
@@ -83,9 +83,6 @@ class Asked:
     unconfined: bool = option.unconfined()
     full: None = option.full()
     as_json: bool = option.json()
-
-
-_OTHERS = ("--source", "--build-options", "--replace")
 
 
 @option.verb(

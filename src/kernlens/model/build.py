@@ -134,7 +134,7 @@ class HeldParts:
     snapshots: tuple[Snapshot, ...] = ()
     launch_shared: Mapping[str, int] = field(default_factory=dict)
     behaviours: Mapping[str, Sequence[Behaviour]] = field(default_factory=dict)
-    kept_launches: Sequence[KeptLaunch] = ()
+    kept_launches: tuple[KeptLaunch, ...] = ()
     device_times: Mapping[str, DeviceTime] = field(default_factory=dict)
 
     @property

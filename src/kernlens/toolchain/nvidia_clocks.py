@@ -20,9 +20,10 @@ _REASONS = {
 }  # fmt: skip
 
 
-def clock_words(device: str) -> str | None:
-    """Return the clock of the GPU of this name, as a sentence; None if nvidia-smi is not there or does not tell."""
-    program = shutil.which("nvidia-smi")
+def clock_words(platform: str, device: str) -> str | None:
+    """Return the clock of the GPU of this name, as a sentence; None for a platform that is not NVIDIA's, and if nvidia-smi is
+    not there or does not tell."""
+    program = shutil.which("nvidia-smi") if "NVIDIA" in platform else None
     if program is None:
         return None
     try:

@@ -11,7 +11,7 @@ values below were tested on NEO 22.43 and 26.27; other releases are taken to beh
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from kernlens import log
@@ -21,6 +21,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.ocloc import GET_NEWEST, is_newer
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.registered import NEWEST
+from kernlens.toolchain.shown_files import SIMULATING
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain, find_toolchains, library_folders, toolchain
 
 #: The warning to users of a simulated device.
@@ -111,6 +112,11 @@ def _level_zero_driver(chosen: Toolchain) -> dict[str, str]:
         if driver.is_file():
             return {"ZE_ENABLE_ALT_DRIVERS": str(driver)}
     return {}
+
+
+def is_of_simulator(platform: str, variables: Iterable[str]) -> bool:
+    """Return whether the devices of an OpenCL platform are simulated in a process with these variables."""
+    return "Intel" in platform and not SIMULATING.isdisjoint(variables)
 
 
 def simulated_driver(device: str, toolchain_name: str = DEFAULT) -> DriverEnvironment:

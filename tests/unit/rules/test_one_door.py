@@ -24,8 +24,10 @@ OWNERS = {
     "toolchain/compile_cache.py": (1, "the user's cache, which belongs to nobody else"),
     "toolchain/roots.py": (2, "the lock of the toolchains' folder, and the list of mounts"),
     "toolchain/swept_folder.py": (2, "the lock of a temporary folder"),
+    "verbs/replay/export.py": (1, "the templates of this installation"),
     # Files that are written.
     "cli/output.py": (2, "what the user has named for the output"),
+    "runtime/opencl/launch_memory.py": (1, "what the parent has written for this process"),
     "toolchain/nvdisasm.py": (1, "written into a temporary folder"),
     "recording/target.py": (4, "the recording that is written"),
     "recording/writer.py": (2, "the recording that is written"),

@@ -27,9 +27,13 @@ def test_the_clock_in_words(printed: str, words: str | None, tmp_path: Path, mon
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert clock_words("NVIDIA H100") == (words and f"after the runs the GPU's clock is {words}")
+    assert clock_words("NVIDIA CUDA", "NVIDIA H100") == (words and f"after the runs the GPU's clock is {words}")
 
 
 def test_without_the_program_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert clock_words("NVIDIA H100") is None
+    assert clock_words("NVIDIA CUDA", "NVIDIA H100") is None
+
+
+def test_of_another_platform_nothing_is_said() -> None:
+    assert clock_words("Portable Computing Language", "NVIDIA H100") is None

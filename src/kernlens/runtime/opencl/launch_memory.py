@@ -60,10 +60,10 @@ class LaunchMemory:
                 f"the launch had {size:,} bytes of memory; at most {MOST_MEMORY:,} are laid out here"
             )
         order = sorted(range(len(described)), key=lambda number: _depth(described, number))
-        made: dict[int, int] = {}
+        created: dict[int, int] = {}
         for number in order:
-            made[number] = self._create(described[number], made)
-        self.handles = [made[number] for number in range(len(described))]
+            created[number] = self._create(described[number], created)
+        self.handles = [created[number] for number in range(len(described))]
         places = [
             (each["address"], each["size"], self.handles[n]) for n, each in enumerate(described) if each["address"]
         ]
@@ -97,7 +97,7 @@ class LaunchMemory:
             CL_BUFFER_CREATE_TYPE_REGION,
             byref(region),
         )
-        return self._kept(self._library.create(*call))
+        return self._released_with_this(self._library.create(*call))
 
     @property
     def is_extended(self) -> bool:
@@ -111,7 +111,7 @@ class LaunchMemory:
         return int(self._functions[name](*arguments))
 
     def is_unified(self, number: int) -> bool:
-        """Return whether an object was made by these functions."""
+        """Return whether an object was created by these functions."""
         return (
             self._described[number]["kind"] in BY_ADDRESS
             and self._described[number]["kind"] != SVM
@@ -130,20 +130,20 @@ class LaunchMemory:
             self.moves.apply(content)
         return content
 
-    def _create(self, each: Mapping[str, Any], made: Mapping[int, int]) -> int:
+    def _create(self, each: Mapping[str, Any], created: Mapping[int, int]) -> int:
         flags = each["flags"] & FLAGS_OF_KERNEL
         if each["kind"] == BUFFER:
             size = max(1, each["size"])
-            return self._kept(self._library.create("clCreateBuffer", self._context, flags, size, None))
+            return self._released_with_this(self._library.create("clCreateBuffer", self._context, flags, size, None))
         if each["kind"] == IMAGE:
             form = each["image"]
             names = ("object_type", "width", "height", "depth", "array_size", "row_pitch")
             stated = {name: form[name] for name in (*names, "mip_levels", "samples")}
-            buffer = None if form["buffer"] is None else made[form["buffer"]]
+            buffer = None if form["buffer"] is None else created[form["buffer"]]
             description = ImageDescription(**stated, slice_pitch=0, buffer=buffer)
             format_ = ImageFormat(form["order"], form["data_type"])
             call = ("clCreateImage", self._context, flags, byref(format_), byref(description), None)
-            return self._kept(self._library.create(*call))
+            return self._released_with_this(self._library.create(*call))
         return self._allocate(each["kind"], each["size"] + _APART, each["flags"])
 
     def _allocate(self, kind: str, size: int, flags: int) -> int:
@@ -205,7 +205,7 @@ class LaunchMemory:
             raise UnsupportedError(f"an image of {each['size']:,} bytes cannot be laid out: here it has {size:,}")
         return region
 
-    def _kept(self, handle: int) -> int:
+    def _released_with_this(self, handle: int) -> int:
         weakref.finalize(self, self._library.result, "clReleaseMemObject", handle)
         return handle
 

@@ -46,7 +46,7 @@ class LaunchReplay:
 
     @property
     def notes(self) -> list[str]:
-        """What is other than it was."""
+        """The sentences on what is other than it was."""
         return self._memory.notes
 
     @property

@@ -36,7 +36,7 @@ _VECTOR_OF_THREE, _ROOM_OF_THREE = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What memory holds: ``name`` of the type, "" if it is not known (then words of 32 bits); ``letter`` unpacks one.
+    """The elements of memory: ``name`` of their type, "" if it is not known (then words of 32 bits); ``letter`` unpacks one.
     ``is_padded`` if each fourth is padding."""
 
     name: str
@@ -66,7 +66,7 @@ WORDS = Element("", "I")
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far numbers may be apart: in units in the last place, or relative to the larger one."""
+    """The distance that numbers may have: in units in the last place, or relative to the larger one."""
 
     ulp: int = 0
     relative: float = 0.0
@@ -74,9 +74,9 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a content differs from the one that was kept: ``count`` of the elements, the ``first`` of them by its number, with
-    both values as text, and of floating-point numbers the largest distance in units in the last place and relative; None
-    where there is none, as one of the two is no number."""
+    """The difference of a content from the one that was kept: ``count`` of the elements, the ``first`` of them by its
+    number, with both values as text, and of floating-point numbers the largest distance in units in the last place and
+    relative; None where there is none, as one of the two is no number."""
 
     count: int
     first: int

@@ -36,7 +36,7 @@ _LAUNCH_OF_C, _LAUNCH_OF_PYTHON = "/*LAUNCH*/\n", "LAUNCH = {}  # The launch is 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written: the folder, its files, and the launch's title."""
+    """The answer of an export: the folder, its files, and the launch's title."""
 
     folder: str
     files: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the memory of a launch is called, and of what it consists: by the arguments that lead to it."""
+"""The names of a launch's memory, and its elements: by the arguments that lead to it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.nvidia_clocks import clock_words
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.shown_files import SIMULATING
-from kernlens.toolchain.simulation import simulated_driver
+from kernlens.toolchain.simulation import is_of_simulator, simulated_driver
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, recorded_launches
@@ -37,7 +37,7 @@ RUNS, WARM_UPS, TIME_LIMIT = 20, 2, 300.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How launches are replayed: ``device`` is PLATFORM:DEVICE (each a part of a name, or a number), ``simulate`` a device that
+    """The settings of a replay: ``device`` is PLATFORM:DEVICE (each a part of a name, or a number), ``simulate`` a device that
     is simulated; ``other`` another build of the program; ``binary`` uses the recorded binary; ``unconfined`` takes the risk."""
 
     device: str | None = None
@@ -135,7 +135,7 @@ def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded
     if not names:
         raise NotFoundError("no OpenCL device is installed here, so nothing can be replayed; see kernlens doctor")
     if settings.simulate is not None:
-        return next((place for place, each in enumerate(devices) if "Intel" in each["platform"]), 0)
+        return next((place for place, each in enumerate(devices) if is_of_simulator(each["platform"], SIMULATING)), 0)
     if settings.device is None:
         return next((place for place, each in enumerate(devices) if _is_recorded(each, recorded)), 0)
     platform, _, name = settings.device.partition(":")
@@ -187,7 +187,7 @@ class _Replay:
     def _run(self, driver: IsolatedDriver, folder: Path, *, is_binary: bool) -> Replayed:
         settings = self._settings
         titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=is_binary)
-        is_simulated = settings.simulate is not None or _is_simulated(self._device)
+        is_empty = settings.simulate is not None or is_of_simulator(self._device["platform"], os.environ)
         answer = driver.request(
             OPENCL,
             "replay",
@@ -196,8 +196,8 @@ class _Replay:
             launch=self._described(folder),
             programs=programs,
             folder=str(folder),
-            runs=0 if is_simulated else settings.runs,
-            warm_ups=1 if is_simulated or not settings.runs else WARM_UPS,
+            runs=0 if is_empty else settings.runs,
+            warm_ups=1 if is_empty or not settings.runs else WARM_UPS,
         )
         confined = confinement()
         if confined is not None and (trap := confined.trap()) is not None:
@@ -209,8 +209,8 @@ class _Replay:
             ReplayedBuild(
                 title,
                 program["options"],
-                () if is_simulated else tuple(self._compared(names, dict(results), str(folder))),
-                None if is_simulated else times_of(times),
+                () if is_empty else tuple(self._compared(names, dict(results), str(folder))),
+                None if is_empty else times_of(times),
                 log,
             )
             for title, program, results, times, log in zip(
@@ -224,13 +224,13 @@ class _Replay:
             ratio=ratio_of(*answer["times"]) if len(builds) > 1 else None,
             not_compared=tuple(_not_compared(self._launch, names)),
             notes=(*self._launch.notes, *answer["notes"], *self._clocks(builds)),
-            is_simulated=is_simulated,
+            is_simulated=is_empty,
             is_cpu=answer["is_cpu"],
         )
 
     def _clocks(self, builds: Sequence[ReplayedBuild]) -> list[str]:
         is_timed = any(build.times is not None for build in builds)
-        words = clock_words(self._device["name"]) if is_timed and "NVIDIA" in self._device["platform"] else None
+        words = clock_words(self._device["platform"], self._device["name"]) if is_timed else None
         return [] if words is None else [words]
 
     def _described(self, folder: Path) -> dict[str, Any]:
@@ -251,7 +251,8 @@ class _Replay:
         for number, path in sorted(results.items()):
             after = self._launch.memory[number].after
             assert after is not None
-            recorded, result = after(), read_beside(os.path.join(folder, os.path.basename(path)), folder)
+            recorded = after()
+            result = read_beside(os.path.join(folder, os.path.basename(path)), folder, len(recorded) + 1)
             if len(result) != len(recorded):
                 raise ToolError(
                     f"the driver's process wrote {len(result)} bytes of {names[number].title}, not {len(recorded)}"
@@ -259,11 +260,6 @@ class _Replay:
             element: Element = names[number].element
             differing = difference(recorded, result, element, self._settings.tolerance)
             yield Compared(names[number].title, len(recorded) // element.size, element.name, differing)
-
-
-def _is_simulated(device: Mapping[str, str]) -> bool:
-    """Return whether this process was started for a simulated device (``kernlens run``), which computes nothing."""
-    return "Intel" in device["platform"] and bool(SIMULATING & os.environ.keys())
 
 
 def _is_view(launch: KeptLaunch, number: int) -> bool:

@@ -29,7 +29,7 @@ class ReplayedBuild:
 
     @property
     def differing(self) -> tuple[Compared, ...]:
-        """What differs."""
+        """The memory that differs."""
         return tuple(each for each in self.compared if each.difference is not None)
 
 

@@ -24,7 +24,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as fast the other build is as the recorded one: the median of the pairs' ratios, and the interval that
+    """The speed of the other build, as a multiple of the recorded one's: the median of the pairs' ratios, and the interval that
     holds the true median in 95 of 100 such experiments. None where the pairs are too few for an interval."""
 
     pairs: int
