@@ -7,8 +7,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 say_needs test
 if [ $# -eq 0 ]; then
-  say "this takes about 20 minutes on two quiet processors: ruff, mypy, viewer 2, fuzzing 1, other versions of Python 1 (10 the" \
-    "first time), integration and browser 14, unit tests 2"
+  say "this takes about 20 minutes on two quiet processors: ruff, mypy, viewer, fuzzing and other versions of Python 2 (10 more the" \
+    "first time), integration and browser 15, unit tests 2"
 fi
 set_up test
 find_newest_root

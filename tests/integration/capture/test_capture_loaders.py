@@ -17,6 +17,7 @@ import pytest
 from tests.integration.capture.capture_fixtures import MAIN
 from tests.integration.capture.on_a_gpu import SOURCES, compile_applications
 from tests.integration.layers.opencl_layer_fixtures import ICD_FOLDER, SIMULATED
+from tests.whole import each_run
 
 PROGRAMS, LAUNCHES = 2, 5
 #: The environment of a program in the tests' own: PoCL alone, whose folder CUDA's loader takes with a slash at its end.
@@ -108,7 +109,9 @@ def commands(place: Place, way: str) -> tuple[list[str], dict[str, str], int]:
     raise AssertionError(way)
 
 
-@pytest.mark.parametrize("way", ["LD_LIBRARY_PATH", "RUNPATH", "RPATH", "env", "threads", "Python", "script"])
+@pytest.mark.parametrize(
+    "way", each_run("LD_LIBRARY_PATH", "RUNPATH", "threads", "Python", "script", others=["RPATH", "env"])
+)
 def test_all_is_recorded(way: str, place: Place, tmp_path: Path) -> None:
     """Builds and launches are those that a preloaded library counts, and the results those without a capture."""
     words, variables, programs = commands(place, way)

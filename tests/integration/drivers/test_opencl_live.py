@@ -180,7 +180,7 @@ def test_binaries_and_errors(driver_environment: DriverEnvironment) -> None:
 
 @pytest.mark.parametrize(
     "driver_environment",
-    each_run(f"{SYSTEM}/skl", f"{SYSTEM}/dg2", f"{NEWEST}/bmg", others=ALL_DRIVERS),
+    each_run(f"{SYSTEM}/dg2", f"{NEWEST}/bmg", others=ALL_DRIVERS),
     indirect=True,
 )
 def test_live_objects_agree_with_files_and_the_offline_compiler(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from kernlens.errors import FormatError, TooManyError
@@ -67,17 +69,17 @@ def test_an_archive_of_too_many_programs_is_refused_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (dense_files.dense_patch_token_kernels(30_000), "another 30,000 kernels are too many"),
-        (dense_files.dense_debug_kernels(30_000), "another 30,000 kernels are too many"),
-        (dense_files.dense_images(30_000), "one more device image"),
-        (dense_files.dense_unreadable_images(30_000), "one more device image"),
-        (dense_files.dense_frames(30_000), "one more device image"),
-        (bytes(archive([member("m", b"x")] * 30_000)), "another 30,000 members are too many"),
+        (lambda: dense_files.dense_patch_token_kernels(30_000), "another 30,000 kernels are too many"),
+        (lambda: dense_files.dense_debug_kernels(30_000), "another 30,000 kernels are too many"),
+        (lambda: dense_files.dense_images(30_000), "one more device image"),
+        (lambda: dense_files.dense_unreadable_images(30_000), "one more device image"),
+        (lambda: dense_files.dense_frames(30_000), "one more device image"),
+        (lambda: bytes(archive([member("m", b"x")] * 30_000)), "another 30,000 members are too many"),
     ],
 )
-def test_what_is_nothing_but_kernels_images_or_members_is_refused(content: bytes, sentence: str) -> None:
+def test_what_is_nothing_but_kernels_images_or_members_is_refused(content: Callable[[], bytes], sentence: str) -> None:
     with pytest.raises(TooManyError, match=sentence):
-        open_bytes(memoryview(content), "x", Context())
+        open_bytes(memoryview(content()), "x", Context())
 
 
 def test_kernels_that_a_header_promises_and_the_file_cannot_hold_are_a_damage() -> None:
