@@ -22,17 +22,22 @@ struct chunk {
 };
 enum { CHUNK = 1 << 16 };
 
+/* The device's times of launches, in nanoseconds; that of the first one where `has_first` is 1. */
+struct times {
+    uint64_t launches, sum, has_first, first, least, most;
+};
+
 /* A counter as files have it: one behind the other, up to one whose size is 0 or the end (kernlens/verbs/capture/counters.py). */
 struct entry {
     uint64_t size; /* of all of it, in bytes */
     struct program_identity program;
     uint64_t device, created;
     struct tally launched;
-    uint64_t number;             /* among those of its process, from 1 */
-    uint64_t timed, nanoseconds; /* launches whose time the device told, and the sum */
+    uint64_t number; /* among those of its process, from 1 */
+    struct times times;
     char name[];
 };
-static_assert(offsetof(struct entry, launched) == 40 && offsetof(struct entry, name) == 592, "the file's layout");
+static_assert(offsetof(struct entry, launched) == 40 && offsetof(struct entry, name) == 624, "the file's layout");
 
 /* A kernel of a program on one device; `device` is NULL until it is launched. Not in the chunk, which a parent process that goes on
  * changes while its child makes the copy. */
@@ -40,6 +45,7 @@ struct counter {
     struct entry *entry;
     struct chunk *chunk;
     const void *device;
+    bool is_timed; /* the first launch to be timed was met */
     struct counter *all, *of_program, *of_kernel; /* the next ones: of all, of the same program, of the same kernel */
 };
 
@@ -90,7 +96,8 @@ static void after_fork(bool (*damaged)(enum lock lock))
         counter->entry->device = (uintptr_t)counter->device;
         counter->entry->created = 0;
         counter->entry->launched = (struct tally){0};
-        counter->entry->timed = counter->entry->nanoseconds = 0;
+        counter->entry->times = (struct times){0};
+        counter->is_timed = false;
     }
 }
 
@@ -256,11 +263,28 @@ void counter_add(struct counter *counter, const struct tally *launched)
     tally_add(&counter->entry->launched, launched);
 }
 
-uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds)
+bool counter_begins_times(struct counter *counter)
+{
+    bool is_first = !counter->is_timed;
+    counter->is_timed = true;
+    return is_first;
+}
+
+uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds, bool is_first)
 {
     keep(counter->chunk);
-    ++counter->entry->timed;
-    counter->entry->nanoseconds += nanoseconds;
+    struct times *times = &counter->entry->times;
+    if (times->launches++ == 0)
+        times->least = nanoseconds;
+    if (nanoseconds < times->least)
+        times->least = nanoseconds;
+    if (nanoseconds > times->most)
+        times->most = nanoseconds;
+    if (is_first) {
+        times->has_first = 1;
+        times->first = nanoseconds;
+    }
+    times->sum += nanoseconds;
     return counter->entry->number;
 }
 

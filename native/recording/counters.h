@@ -7,6 +7,7 @@
 
 #include "recording/tally.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A program as all files of a capture call it: the process that made it (spool_process), and its number there. */
@@ -32,8 +33,10 @@ void counters_launched(const void *kernel, const void *device, const struct shap
 /* Returns the kernel's counter for a device, NULL if it is not known, and counts launches. With LOCK_RECORDER held. */
 struct counter *counters_find(const void *kernel, const void *device);
 void counter_add(struct counter *counter, const struct tally *launched);
+/* Whether a launch that is to be timed is the first one of its counter and process; to be asked once for each. With LOCK_RECORDER held. */
+bool counter_begins_times(struct counter *counter);
 /* Adds the device's time of a launch, and returns the counter's number among its process's. With LOCK_RECORDER held. */
-uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds);
+uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds, bool is_first);
 /* Has forks looked after. For a loading layer. */
 void counters_watch(void);
 

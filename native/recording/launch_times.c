@@ -28,9 +28,9 @@ void launch_times_watch(void)
     forks_watch(after_fork);
 }
 
-void launch_time(struct counter *counter, uint64_t nanoseconds)
+void launch_time(struct counter *counter, uint64_t nanoseconds, bool is_first)
 {
-    uint64_t number = counter_add_time(counter, nanoseconds);
+    uint64_t number = counter_add_time(counter, nanoseconds, is_first);
     if ((rows == NULL || used == ROWS) && files < FILES) {
         void *memory = spool_memory("times", ROWS * sizeof *rows);
         rows = memory != MAP_FAILED ? memory : NULL;

@@ -4,8 +4,8 @@
 
 #include "recording/counters.h"
 
-/* Keeps the time of a launch. With LOCK_RECORDER held. */
-void launch_time(struct counter *counter, uint64_t nanoseconds);
+/* Keeps the time of a launch; `is_first`: counter_begins_times. With LOCK_RECORDER held. */
+void launch_time(struct counter *counter, uint64_t nanoseconds, bool is_first);
 /* Has forks looked after. For a loading layer. */
 void launch_times_watch(void);
 

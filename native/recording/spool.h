@@ -38,7 +38,7 @@ void spool_take_back(const struct spool_entry *entry);
 /* Returns zeroed memory of a new file of this kind, which holds whatever is written there, however the process ends; MAP_FAILED if that
  * cannot be. With LOCK_RECORDER held. */
 void *spool_memory(const char *kind, size_t size);
-/* Puts something on the folder's list of what is missing. */
+/* Puts something on the folder's list of what is missing; `error` is why, 0 if that says it. */
 void spool_missing(const char *what, int error);
 
 #endif

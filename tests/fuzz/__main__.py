@@ -34,7 +34,7 @@ def _campaign(chosen: argparse.Namespace) -> int:
     count = -(-chosen.count // len(targets))
     if not (count or chosen.brief):
         options.append(f"-max_total_time={max(1, int(chosen.seconds * chosen.jobs / len(targets)))}")
-    briefs = {target.name: target.brief if WHOLE else -(-target.brief // 2) for target in targets}
+    briefs = {target.name: target.brief if WHOLE else -(-target.brief // 8) for target in targets}
     counts = briefs if chosen.brief else {target.name: count or -1 for target in targets}
     with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-") as scratch:
         work = Path(chosen.work or scratch).absolute()
@@ -65,7 +65,7 @@ def main() -> int:
     amount.add_argument(
         "--brief",
         action="store_true",
-        help="half as many inputs of each as before a release, or with KERNLENS_WHOLE all",
+        help="an eighth of the inputs of each before a release, or with KERNLENS_WHOLE all",
     )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="targets at a time")
     parser.add_argument("--seed", type=int, default=1)

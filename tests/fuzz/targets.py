@@ -15,7 +15,7 @@ CORPUS = Path(__file__).parent / "corpus"
 class Target:
     """The function that takes one input's bytes to a family of readers.
 
-    ``brief`` is how many inputs it gets before a release, about six seconds' worth; a run of all tests tries half of them.
+    ``brief`` is how many inputs it gets before a release, about six seconds' worth; a run of all tests tries an eighth.
     ``size`` is the most bytes that the fuzzer makes. Inputs that are ``binary`` have headers with lengths in them.
     """
 

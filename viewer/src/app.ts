@@ -11,7 +11,7 @@ import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
-import { type Entry, entriesOf, worse } from "./frame/kernels";
+import { type Entry, entriesOf, slower } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
 import { Navigator } from "./frame/navigator";
@@ -125,7 +125,7 @@ export class App implements Page {
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
     const failed = state.kernel === "" ? index.programs.find(({ id, kernels }) => id === state.program && kernels.name.length === 0) : undefined;
-    const chosen = entry ?? entries.sort(worse)[0];
+    const chosen = entry ?? entries.sort(slower)[0];
     if (failed !== undefined || chosen === undefined) return this.openFailed(failed ?? index.programs[0] ?? null, "replace");
     await this.open(chosen, "replace");
   }

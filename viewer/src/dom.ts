@@ -112,6 +112,12 @@ export function brief(value: number): string {
   return value < 99_500 ? `${(value / 1000).toFixed(1)}k` : `${count(Math.round(value / 1000))}k`;
 }
 
+/** A device's time with three digits, as in 15.2 us. */
+export function duration(nanoseconds: number): string {
+  for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const) if (nanoseconds >= size) return `${NUMBERS.format(Number((nanoseconds / size).toPrecision(3)))} ${unit}`;
+  return `${nanoseconds} ns`;
+}
+
 /** The largest of many numbers, and of `least`: more than fit into the arguments of one call. */
 export function largest(values: Iterable<number>, least: number): number {
   let largest = least;

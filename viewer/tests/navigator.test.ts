@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 
 import { readIndex } from "../src/document/read";
 import type { Group, KernelColumns, ProgramInfo } from "../src/document/schema";
+import { duration } from "../src/dom";
 import { findAll } from "../src/everywhere";
 import { arranged, type Item, itemsOf, type Order } from "../src/frame/arrange";
-import { type Entry, entriesOf, worse } from "../src/frame/kernels";
+import { type Entry, entriesOf, slower, worse } from "../src/frame/kernels";
 import { linesOf, pieces, type Style } from "../src/frame/names";
 import { type Query, queryOf } from "../src/frame/query";
 import { numbers } from "./numbers";
@@ -51,7 +52,7 @@ function document(names: [string, Group, number][]): { entries: Entry[]; program
   const kernels = { name: names.map(([name]) => name), group: names.map(([, of]) => of) } as KernelColumns;
   const program = { id: "p", device: "dg2", kernels, rows: new Map(), beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
   const failed = { id: "f", name: "bad.cl", device: "dg2", ok: false, kernels: { name: [] as string[] } } as ProgramInfo;
-  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spillBytes: name === "spilling" ? 64 : 0, spill: name === "spilling" ? 64 : 0, spills: "" }));
+  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spillBytes: name === "spilling" ? 64 : 0, spill: name === "spilling" ? 64 : 0, spills: "", time: null }));
   return { entries, programs: [program, failed] };
 }
 
@@ -103,6 +104,19 @@ test("spills are told by their messages where the binary does not state their by
   expect(findAll(kernels.programs.map((program) => ({ program, words: null })), new Map(), queryOf("spills") as Query)).toEqual(new Map([["p 0", 64], ["p 2", 5]]));
 });
 
+test("what took longest on the device comes first, and what nobody timed last", () => {
+  const name = ["spills", "short", "long", "unknown"];
+  const columns = { name, device_time: [null, 900, 15_200_000, null], spill_bytes: [64, 0, 0, 0], instructions: [9, 9, 1, 90] };
+  const { programs } = readIndex({
+    schema: 2, title: "", opcodes: {}, figures: [{ key: "device_time", heading: "device time" }], chunks: {},
+    programs: [{ id: "p", name: "p", format: null, device: null, toolchain: null, versions: [], files: [], stages: [], reasons: {}, ok: true, kernels: { ...columns, shown: name, chunk: name, lines: [1, 1, 1, 1] } }],
+  });
+  const entries = entriesOf({ programs });
+  expect([...entries].sort(slower).map(({ name: each }) => each)).toEqual(["long", "short", "spills", "unknown"]);
+  expect([...entries].sort(worse).map(({ name: each }) => each)).toEqual(["spills", "unknown", "short", "long"]);
+  expect(entries.map(({ time }) => (time === null ? "" : duration(time)))).toEqual(["", "900 ns", "15.2 ms", ""]);
+});
+
 test("a version for another device than the others says so", () => {
   const { entries, programs } = document(NAMES);
   const [read] = programs;
@@ -116,7 +130,7 @@ test("a version for another device than the others says so", () => {
 test("what is compiled here keeps its place until the order is asked for again", () => {
   const { entries, programs } = document([["first", FIRST, 900], ["second", FIRST, 20]]);
   const shown = ["first", "second"];
-  const read = { ...programs[0], kernels: { ...programs[0].kernels, shown, instructions: [900, 20], simd: [16, 16], spill_bytes: [0, 0], spill_store_bytes: [null, null] } } as unknown as ProgramInfo;
+  const read = { ...programs[0], kernels: { ...programs[0].kernels, shown, instructions: [900, 20], simd: [16, 16], spill_bytes: [0, 0], spill_store_bytes: [null, null], figures: new Map() } } as unknown as ProgramInfo;
   const version = { ...read, id: "v", kernels: { ...read.kernels, instructions: [10, 20] } };
   const own = entries.map((entry, row) => ({ ...entry, program: version, instructions: version.kernels.instructions[row] }));
   const order = (ranking: ProgramInfo[]): string[] => arranged(itemsOf(own, [version], [read], ranking), "worst", null, () => true).flatMap(({ item }) => item?.shown ?? []);

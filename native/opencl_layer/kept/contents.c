@@ -110,3 +110,10 @@ bool contents_read(struct reading *reading, struct reached *memory, unsigned cha
         free(room);
     return reading->last != before;
 }
+
+bool is_in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+    below->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+    return (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+}

@@ -66,6 +66,13 @@ static uint64_t time_of(cl_event event)
     return end - start;
 }
 
+static void give_back(uint64_t size)
+{
+    lock_take(LOCK_RECORDER);
+    chosen_give_back(size);
+    lock_give(LOCK_RECORDER);
+}
+
 /* Writes a launch whose commands are done, or drops it. */
 static void write_launch(struct kept_launch *launch, bool is_done)
 {
@@ -83,9 +90,7 @@ static void write_launch(struct kept_launch *launch, bool is_done)
         is_kept = false;
     if (is_kept && former != NULL)
         kept_file_drop(former, true);
-    lock_take(LOCK_RECORDER);
-    chosen_give_back(is_kept ? former_size : launch->reached.size);
-    lock_give(LOCK_RECORDER);
+    give_back(is_kept ? former_size : launch->reached.size);
 }
 
 /* Takes the launch off the list, for who writes it; false if another has, who frees it. */
@@ -149,18 +154,24 @@ static void write_rest(void)
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
-static void refuse(const struct kept_launch *launch, const char *why)
+void launches_settle(void)
 {
-    FREED char *what = text_format("launch %llu of the kernel %s, as %s", (unsigned long long)launch->given_kernel->number,
-                                   chosen_name_text(launch->given_kernel->name), why);
-    spool_missing(what != NULL ? what : "a launch that was to be kept", E2BIG);
+    enum { TIMES = 50 };
+    for (unsigned time = 0; time < TIMES; ++time) {
+        lock_take(LOCK_RECORDER);
+        bool is_settled = unwritten == NULL && atomic_load(&being_written) == 0;
+        lock_give(LOCK_RECORDER);
+        if (is_settled)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
-static bool is_in_order(cl_command_queue queue)
+static void refuse(const struct kept_launch *launch, const char *why)
 {
-    cl_command_queue_properties properties = 0;
-    below->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-    return (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+    const struct given_kernel *own = launch->given_kernel;
+    FREED char *what = text_format("a launch of the kernel %s: %s", chosen_name_text(own->name), why);
+    spool_missing(what != NULL ? what : "a launch that was to be kept", 0);
 }
 
 /* Finds what the launch reaches, takes room for it, and begins its file; false if it cannot be kept. */
@@ -186,9 +197,7 @@ static bool prepare(struct kept_launch *launch, const struct launching *launchin
                                    launching->dimensions, launching->offset, launching->global, launching->local);
     if (launch->file != NULL)
         return true;
-    lock_take(LOCK_RECORDER);
-    chosen_give_back(launch->reached.size);
-    lock_give(LOCK_RECORDER);
+    give_back(launch->reached.size);
     return false;
 }
 
@@ -212,10 +221,8 @@ struct kept_launch *kept_launch_begin(struct launching *launching)
 {
     struct given_kernel *own = is_on ? given_for_launch(launching->kernel) : NULL;
     struct kept_launch *launch = own != NULL ? calloc(1, sizeof *launch) : NULL;
-    if (launch == NULL) {
-        given_free(own);
-        return NULL;
-    }
+    if (launch == NULL)
+        return given_free(own), NULL;
     launch->given_kernel = own;
     launch->is_ordered = is_in_order(launching->queue);
     if (!prepare(launch, launching)) {
@@ -244,7 +251,7 @@ static void watch(struct kept_launch *launch)
     unwritten = launch;
     lock_give(LOCK_RECORDER);
     if (below->clSetEventCallback(last_of(launch), CL_COMPLETE, commands_ended, launch) != CL_SUCCESS)
-        spool_missing("launches of a driver that does not tell of their end", ENOTSUP);
+        spool_missing("launches of a driver that does not tell of their end", 0);
 }
 
 void kept_launch_end(struct kept_launch *launch, cl_int status)
@@ -284,9 +291,10 @@ void kept_launches_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *next)
     if (!chosen_open())
         return;
     is_on = true;
+    held_events_hook(dispatch, next);
     behind = *dispatch;
     forks_watch(after_fork);
     kernels_hook(dispatch, &behind);
     objects_hook(dispatch, &behind);
-    held_events_hook(dispatch, next);
+    references_hook(dispatch, &behind);
 }

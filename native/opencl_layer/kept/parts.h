@@ -132,6 +132,15 @@ struct reading {
 bool contents_read(struct reading *reading, struct reached *memory, unsigned char **contents, cl_int *refused, cl_uint count,
                    const cl_event *events);
 
+/* Tells whether the queue runs one command after the other. */
+bool is_in_order(cl_command_queue queue);
+
+/* references.c: questions for references. */
+/* Puts its functions into the table, in front of those `behind`. For a loading layer. */
+void references_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* launches.c: waits until all launches are written, but not for long: some may wait for the application. */
+void launches_settle(void);
+
 /* kept_files.c: the files. */
 /* Writes the beginning of a launch's file; returns its name, NULL if that cannot be. Free it. */
 char *kept_file_begin(const struct given_kernel *given_kernel, const struct reached_list *list, cl_device_id device, cl_uint dimensions,

@@ -31,11 +31,6 @@ static uint64_t number_of(const struct reached_list *list, cl_mem object, const 
     return 0;
 }
 
-static bool may_be_written(cl_mem_flags flags)
-{
-    return (flags & CL_MEM_READ_ONLY) == 0;
-}
-
 static uint64_t add_object(struct reached_list *list, cl_mem object);
 
 /* Bytes of all pixels, in rows without gaps. */
@@ -82,7 +77,7 @@ static uint64_t add_object(struct reached_list *list, cl_mem object)
         return number;
     if (!MEMORY_INFO(object, CL_MEM_TYPE, type) || !MEMORY_INFO(object, CL_MEM_FLAGS, flags) || !MEMORY_INFO(object, CL_MEM_SIZE, size))
         return 0;
-    struct reached memory = {.object = object, .is_written = may_be_written(flags)};
+    struct reached memory = {.object = object, .is_written = true}; /* applications have kernels write to read-only buffers */
     memory.row = (struct memory_row){.kind = MEMORY_BUFFER, .size = size, .flags = flags};
     if (type != CL_MEM_OBJECT_BUFFER) {
         memory.row.kind = MEMORY_IMAGE;
@@ -91,6 +86,7 @@ static uint64_t add_object(struct reached_list *list, cl_mem object)
             return 0;
         }
         memory.row.size = bytes_of(&memory.row.image);
+        memory.is_written = (flags & CL_MEM_READ_ONLY) == 0;
     }
     return add(list, &memory);
 }
@@ -117,7 +113,7 @@ static uint64_t add_allocation(struct reached_list *list, const struct allocatio
     uint64_t number = number_of(list, NULL, each->address);
     if (number != 0)
         return number;
-    struct reached memory = {.address = each->address, .is_written = each->kind != MEMORY_SVM || may_be_written(each->flags)};
+    struct reached memory = {.address = each->address, .is_written = true};
     memory.row = (struct memory_row){
         .kind = each->kind, .size = each->size, .flags = each->flags, .address = (uintptr_t)each->address};
     return add(list, &memory);

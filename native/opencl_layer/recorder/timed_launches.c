@@ -18,6 +18,7 @@ struct pending {
     struct counter *counter;
     cl_event event;
     bool is_own; /* no other has the event */
+    bool is_first;
     struct pending *next;
 };
 
@@ -76,7 +77,7 @@ static void count(struct pending *launch, cl_int status)
     cl_ulong start = moment(launch->event, CL_PROFILING_COMMAND_START), stop = moment(launch->event, CL_PROFILING_COMMAND_END);
     lock_take(LOCK_RECORDER);
     if (status == CL_COMPLETE && stop >= start && stop != 0)
-        launch_time(launch->counter, stop - start);
+        launch_time(launch->counter, stop - start, launch->is_first);
     lock_give(LOCK_RECORDER);
     give_back(launch);
     free(launch);
@@ -137,6 +138,7 @@ void timed_launch(cl_kernel kernel, cl_device_id device, cl_event event, bool is
     launch->counter = counters_find(kernel, device);
     bool is_counted = launch->counter != NULL;
     if (is_counted) {
+        launch->is_first = counter_begins_times(launch->counter);
         *end = GIVE(launch);
         end = &(*end)->next;
         ++pending_count;

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from kernlens.analysis.observed_code import Line, ObservedCode
 from kernlens.dataclass import dataclass
-from kernlens.model.behaviour import CONSTANT, GLOBAL, LOCAL
+from kernlens.model.behaviour import CONSTANT, GLOBAL, LOCAL, Behaviour, ObservedAccess
 from kernlens.model.instruction_kind import PREFETCH
 from kernlens.model.kernel import Kernel
 
@@ -150,14 +150,26 @@ def _source_bytes(observed: ObservedCode) -> tuple[dict[Line, int], dict[Line, F
     """Return the bytes that each line's accesses have, and those that all work-items of all launches asked for."""
     static: dict[Line, int] = {}
     counted: dict[Line, Fraction] = {}
+    before = _before_loops(observed.launches[0])
     for launch in observed.launches:
         for each in launch.accesses:
             if each.place is not None and each.space in (GLOBAL, CONSTANT, LOCAL):
                 line = observed.paths.get(each.place.path, each.place.path), each.place.line
                 counted[line] = counted.get(line, Fraction(0)) + launch.times * each.lanes * each.width
-                if launch is observed.launches[0]:
+                if launch is observed.launches[0] and id(each) not in before:
                     static[line] = static.get(line, 0) + each.width
     return static, counted
+
+
+def _before_loops(launch: Behaviour) -> set[int]:
+    """Return the accesses, by their identities, that are in the interpreted program once more before a loop: those of its
+    condition, which stands at its end there."""
+    entries = {loop.entries for loop in launch.loops}
+    alike: dict[tuple[object, ...], list[ObservedAccess]] = {}
+    for each in launch.accesses:
+        alike.setdefault((each.place, each.calls, each.kind, each.space, each.width), []).append(each)
+    pairs = (sorted(each, key=lambda access: access.lanes) for each in alike.values() if len(each) == 2)
+    return {id(first) for first, second in pairs if first.lanes in entries and first.lanes < second.lanes}
 
 
 def _guarded(observed: ObservedCode) -> set[Line]:

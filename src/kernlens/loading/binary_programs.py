@@ -28,7 +28,7 @@ from kernlens.model.program import Kernels, Program
 if TYPE_CHECKING:
     from kernlens.formats.llvm_bitcode import BitcodeSymbol
     from kernlens.loading.listed_code import ListedKernel
-    from kernlens.model.behaviour import Behaviour
+    from kernlens.model.build import Build
     from kernlens.model.instruction import Instructions
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
@@ -296,8 +296,7 @@ def _program(
     debug: KeptDebug | None = None,
     is_counted: bool = False,
 ) -> Program:
-    shared, behaviours = context.build.launch_shared, context.build.behaviours
-    kernels = _launched(kernels, shared, behaviours) if shared or behaviours else dict(kernels)
+    kernels = _launched(kernels, context.build)
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
             name,
@@ -337,17 +336,18 @@ def _program(
     return program
 
 
-def _launched(
-    kernels: Mapping[str, Kernel], shared: Mapping[str, int], behaviours: Mapping[str, Sequence[Behaviour]]
-) -> dict[str, Kernel]:
+def _launched(kernels: Mapping[str, Kernel], build: Build) -> dict[str, Kernel]:
     """Return the kernels with what is known of their launches."""
+    shared, behaviours, times = build.launch_shared, build.behaviours, build.device_times
+    if not (shared or behaviours or times):
+        return dict(kernels)
     from kernlens.model.kernel_launches import KernelLaunches
 
     def launches(name: str) -> KernelLaunches:
-        return KernelLaunches(shared.get(name), lambda: behaviours.get(name, ()))
+        return KernelLaunches(shared.get(name), lambda: behaviours.get(name, ()), times.get(name))
 
     return {
-        name: kernel.launched(launches(name)) if name in shared or name in behaviours else kernel
+        name: kernel.launched(launches(name)) if name in shared or name in behaviours or name in times else kernel
         for name, kernel in kernels.items()
     }
 

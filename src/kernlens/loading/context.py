@@ -14,6 +14,7 @@ from kernlens.model.build import Build, BuildParts, Source
 if TYPE_CHECKING:
     from kernlens.model.behaviour import Behaviour
     from kernlens.model.device import Device
+    from kernlens.model.device_time import DeviceTime
     from kernlens.model.kept_launch import KeptLaunch
     from kernlens.model.stage import Snapshot
     from kernlens.model.sycl_image import SyclImage
@@ -67,6 +68,10 @@ class ContainerParts:
     @property
     def behaviours(self) -> Mapping[str, Sequence[Behaviour]]:
         return self._outer.behaviours
+
+    @property
+    def device_times(self) -> Mapping[str, DeviceTime]:
+        return self._outer.device_times
 
     @property
     def kept_launches(self) -> Sequence[KeptLaunch]:

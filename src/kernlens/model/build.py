@@ -17,6 +17,7 @@ from kernlens.model.compiler_options import LINE_TABLES
 
 if TYPE_CHECKING:
     from kernlens.model.behaviour import Behaviour
+    from kernlens.model.device_time import DeviceTime
     from kernlens.model.kept_launch import KeptLaunch
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
@@ -93,7 +94,8 @@ class BuildParts(Protocol):
     ``sources`` are the texts at hand, the main source first; ``source_paths`` also names those that were left out.
     ``snapshots`` are the program at the stages of its compile, in pipeline order. ``launch_shared`` has the bytes of local
     memory that launches ask for, by kernel, where what lay beside the binary said them; ``behaviours`` are the launches of
-    each kernel that an interpreter ran; ``kept_launches`` are those that an application made, kept whole.
+    each kernel that an interpreter ran; ``kept_launches`` are those that an application made, kept whole;
+    ``device_times`` are the device's times of its launches, by kernel, where a capture asked for them.
     """
 
     @property
@@ -116,6 +118,8 @@ class BuildParts(Protocol):
     def behaviours(self) -> Mapping[str, Sequence[Behaviour]]: ...
     @property
     def kept_launches(self) -> Sequence[KeptLaunch]: ...
+    @property
+    def device_times(self) -> Mapping[str, DeviceTime]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class HeldParts:
     launch_shared: Mapping[str, int] = field(default_factory=dict)
     behaviours: Mapping[str, Sequence[Behaviour]] = field(default_factory=dict)
     kept_launches: tuple[KeptLaunch, ...] = ()
+    device_times: Mapping[str, DeviceTime] = field(default_factory=dict)
 
     @property
     def source_paths(self) -> tuple[str, ...]:
@@ -252,6 +257,11 @@ class Build:
     def kept_launches(self) -> Sequence[KeptLaunch]:
         """The launches that an application made and a capture kept whole."""
         return self.parts.kept_launches
+
+    @property
+    def device_times(self) -> Mapping[str, DeviceTime]:
+        """The device's times of the launches that an application made, by kernel."""
+        return self.parts.device_times
 
     def with_parts(self, **parts: Any) -> Build:
         """Return the same build with these parts, and the others as they are, all in memory."""

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernlens.dataclass import dataclass
+from kernlens.model.device_time import NANOSECONDS, duration
 
 if TYPE_CHECKING:
+    from kernlens.model.device_time import DeviceTime
     from kernlens.model.kernel_resources import KernelResources
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.pressure import Pressure
@@ -40,6 +42,9 @@ class Measured(Protocol):
 
     @property
     def launch_shared_bytes(self) -> int | None: ...
+
+    @property
+    def launch_time(self) -> DeviceTime | None: ...
 
     @property
     def behaviours(self) -> Sequence[Any]: ...
@@ -115,9 +120,17 @@ class Figure:
             return value
         return value + (kernel.launch_shared_bytes or 0)
 
+    def text(self, value: int) -> str:
+        """Return the value as words and tables have it: ``1,024``, ``15.2 us``."""
+        return duration(value) if self.unit == NANOSECONDS else f"{value:,}"
+
+    def cell(self, value: int | None) -> int | str | None:
+        """Return the value as a cell of a table."""
+        return value if value is None or self.unit != NANOSECONDS else duration(value)
+
     def phrase(self, value: int | None) -> str:
         """Return the value in words (``128 GRFs available``); empty where there is nothing to say."""
         if value is None:
             return ""
         words = self.words if value else self.zero
-        return words.replace("{}", f"{value:,}").replace("(s)", "" if value == 1 else "s")
+        return words.replace("{}", self.text(value)).replace("(s)", "" if value == 1 else "s")

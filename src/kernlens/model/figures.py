@@ -36,13 +36,15 @@ from kernlens.model.analysed_figures import (
     unobserved_words,
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
+from kernlens.model.run_figures import DEVICE_TIME, OF_RUNS
 from kernlens.model.stated_figures import FIGURES
-from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES, WITHOUT_LAUNCH
+from kernlens.model.vendor_figures import OF_FAMILIES, OF_LAUNCHES, WITHOUT_LAUNCH
 
 #: What others import from here, though it stands in the modules of the figures' families.
 __all__ = [
     "COSTS",
     "CYCLES",
+    "DEVICE_TIME",
     "EVERY_FIGURE",
     "EXCESS",
     "FAULTS",
@@ -54,6 +56,7 @@ __all__ = [
     "OBSERVED",
     "OBSERVED_ORDERS",
     "OF_FAMILIES",
+    "OF_RUNS",
     "PEAK",
     "PERCENT",
     "PREFETCHES",
@@ -233,7 +236,7 @@ def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str
 def own_figures(kernel: Measured) -> tuple[Figure, ...]:
     """Return the figures of ``OF_FAMILIES`` that the kernel's binary states, or what lies beside it; nothing is decoded."""
     if not kernel.resources.is_particular:
-        return () if kernel.launch_shared_bytes is None else (LAUNCH_SHARED,)
+        return tuple(figure for figure in OF_LAUNCHES if figure.read(kernel) is not None)
     return tuple(figure for figure in OF_FAMILIES if figure.read(kernel) is not None)
 
 
@@ -281,7 +284,7 @@ def _value(kernel: Measured, figure: Figure) -> int | None:
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
-    own = [figure.key for figure in OF_FAMILIES]  # What a family does not have is not unknown.
+    own = [figure.key for figure in OF_FAMILIES if figure not in OF_RUNS]  # What a family does not have is not unknown.
     rows = [row for row in values if row.get("scratch_bytes", 0) is not None and not any(map(row.get, own))]
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import figure_words
+from kernlens.model.kernel_launches import NOTHING_KNOWN, KernelLaunches
 from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.compiler import Compiler
     from kernlens.model.instruction import Instructions
-    from kernlens.model.kernel_launches import KernelLaunches
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.line_table import LineTable
     from kernlens.model.loop_nest import Loops
@@ -149,10 +149,10 @@ class Kernel:
     #: How often its instructions run, in a view for which trips of loops are stated.
     trip_weights: TripWeights | None = None
 
-    def __init__(self, name: str, parts: KernelParts, launches: KernelLaunches | None = None) -> None:
+    def __init__(self, name: str, parts: KernelParts, launches: KernelLaunches = NOTHING_KNOWN) -> None:
         self.name = name
         self._parts, self._launches = parts, launches
-        self.launch_shared_bytes = launches.shared_bytes if launches else None
+        self.launch_shared_bytes, self.launch_time = launches.shared_bytes, launches.launch_time
 
     def __repr__(self) -> str:
         try:
@@ -189,7 +189,7 @@ class Kernel:
     @property
     def behaviours(self) -> tuple[Behaviour, ...]:
         """Its launches as an interpreter counted them; none where nothing was observed."""
-        return self._launches.behaviours if self._launches else ()
+        return self._launches.behaviours
 
     @cached_property
     def code(self) -> memoryview:

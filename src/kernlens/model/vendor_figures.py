@@ -11,6 +11,7 @@ from typing import Any
 from kernlens.model.analysed_figures import PEAK
 from kernlens.model.figure import Figure
 from kernlens.model.launch_limits import MAX_WORK_GROUP
+from kernlens.model.run_figures import OF_RUNS
 
 
 def _of_family(key: str, heading: str, unit: str, meaning: str, origin: str, words: str, **more: Any) -> Figure:
@@ -55,7 +56,9 @@ LAUNCH_SHARED = Figure(
 )
 #: Of a kernel that declares local memory for launches which may ask for more of it.
 WITHOUT_LAUNCH = "without what launches add, which no binary states"
-#: What some vendors' binaries state. A table shows one where a kernel of it has it.
+#: What is known of any vendor's kernel, from beside its binary.
+OF_LAUNCHES = (LAUNCH_SHARED, *OF_RUNS)
+#: What some vendors' binaries state, and what lies beside some. A table shows one where a kernel of it has it.
 OF_FAMILIES = (
     _file(
         "vgprs", "VGPR", "registers per work-item", "vector registers that a wavefront takes for each work-item",
@@ -102,5 +105,6 @@ OF_FAMILIES = (
         f"Intel: by the driver's rules, from SIMD and GRF count; {_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin:"
         " `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
+    *OF_RUNS,
 )
 # fmt: on

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kernlens.model.device_time import DeviceTime, times_together
 from kernlens.recording.schema import damaged, typed
 
 #: The key of a recording's metadata that holds it.
 CAPTURE = "capture"
 _COUNTS = ("created", "launches")
+_OF_LAUNCHES = ("median_ns", "first_ns", "least_ns", "most_ns")
+#: Times and launches are numbers of 64 bits.
+_MOST = 1 << 64
 
 _Row = dict[str, Any]
 
@@ -64,7 +68,7 @@ class CaptureNotes:
         known = self._kernels.setdefault(key, kernel)
         if known is not kernel:
             known.update({count: known[count] + kernel[count] for count in _COUNTS})
-            known["time"] = _added_times(known.get("time"), kernel.get("time"))
+            known["time"] = _added_times(known, kernel)
         shapes = self._shapes.setdefault(key, {})
         for shape in _rows(kernel, "shapes", launches=int):
             alike = shapes.setdefault(json.dumps([shape.get("global"), shape.get("local")]), shape)
@@ -74,8 +78,8 @@ class CaptureNotes:
 
 def _total(kernel: _Row) -> int:
     """Return the device's time of a kernel in nanoseconds; 0 where it is not known."""
-    time = kernel.get("time")
-    return 0 if time is None else typed(typed(time, dict, CAPTURE).get("total_ns"), int, CAPTURE)
+    time = _time_of(kernel)
+    return 0 if time is None else time.total_ns
 
 
 def _share(kernels: list[_Row]) -> None:
@@ -86,13 +90,47 @@ def _share(kernels: list[_Row]) -> None:
             kernel["time"]["share"] = round(_total(kernel) / total, 4) if total else 0.0
 
 
-def _added_times(first: Any, second: Any) -> _Row | None:
-    """Return the device's time of a kernel in two captures: of both together no median is known."""
-    if first is None or second is None:
-        return first if second is None else typed(second, dict, CAPTURE)
-    both = typed(first, dict, CAPTURE), typed(second, dict, CAPTURE)
-    sums = {key: sum(typed(each.get(key), int, CAPTURE) for each in both) for key in ("launches", "total_ns")}
-    return {**sums, "median_ns": None, "share": 0.0}
+def _time_of(kernel: _Row) -> DeviceTime | None:
+    """Return the device's time of a kernel; None where it is not known. Raises FormatError if it is none."""
+    if kernel.get("time") is None:
+        return None
+    time = typed(kernel["time"], dict, CAPTURE)
+    launches, total = (_count(time.get(key)) for key in ("launches", "total_ns"))
+    others = {key: None if time.get(key) is None else _count(time[key]) for key in _OF_LAUNCHES}
+    share = time.get("share")
+    if not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise damaged("a kernel's share of the device's time is none")
+    return DeviceTime(launches, total, share=float(share), **others)
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise damaged("a device's time of the capture is no number")
+    return value
+
+
+def _added_times(first: _Row, second: _Row) -> _Row | None:
+    """Return the device's time of a kernel in two captures."""
+    times = [time for time in (_time_of(first), _time_of(second)) if time is not None]
+    return None if not times else (times[0] if len(times) == 1 else times_together(times)).document
+
+
+def device_times(
+    metadata: Mapping[str, str], programs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, DeviceTime]]:
+    """Return the device's times of launches, by the names of program and device and by kernel, from a recording's metadata.
+    ``programs`` are the names of all: of two programs alike nobody knows which one was timed. Raises FormatError if the notes
+    are damaged."""
+    notes = metadata.get(CAPTURE, "")
+    if '"total_ns"' not in notes:
+        return {}
+    times: dict[tuple[str, str], dict[str, DeviceTime]] = {}
+    alone = {names for names, count in Counter(programs).items() if count == 1}
+    for kernel in _rows(_decoded(notes), "kernels", name=str, program=str, device=str):
+        names, time = (kernel["program"], kernel["device"]), _time_of(kernel)
+        if time is not None and names in alone:
+            times.setdefault(names, {})[kernel["name"]] = time
+    return times
 
 
 def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:

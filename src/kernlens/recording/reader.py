@@ -33,7 +33,7 @@ from kernlens.model.build import (
 from kernlens.model.stage import Snapshot
 from kernlens.recording import schema
 from kernlens.recording.blobs import PackedParts, PackedSnapshots, RecordedContents
-from kernlens.recording.capture_notes import given_constants, linked_from
+from kernlens.recording.capture_notes import device_times, given_constants, linked_from
 from kernlens.recording.schema import damaged, typed
 from kernlens.recording.settled import connect, cut_off, settled_file
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from kernlens.model.behaviour import Behaviour
+    from kernlens.model.device_time import DeviceTime
     from kernlens.model.kept_launch import KeptLaunch
 
 #: Seconds that one query may take: a real one takes milliseconds.
@@ -55,6 +56,9 @@ STEPS = 50_000
 
 class _RecordedParts:
     """The parts of one recorded build; each is read from the recording on first use, those of roles in ``without`` never."""
+
+    #: The device's times of its launches.
+    device_times: Mapping[str, DeviceTime] = {}
 
     def __init__(self, recording: Recording, number: int, without: Collection[str] = ()) -> None:
         self._recording = recording
@@ -209,11 +213,12 @@ class Recording:
         FormatError if the recording is damaged there."""
         toolchains, linked, constants = self._toolchains(), linked_from(self.metadata), given_constants(self.metadata)
         query = "SELECT id, name, device, toolchain, options, status, reason, seconds, command, created FROM program"
-        builds: dict[int, Build] = {}
-        for row in self.rows(query + " ORDER BY id"):
+        rows, builds = self.rows(query + " ORDER BY id"), dict[int, Build]()
+        times = device_times(self.metadata, ((row[1], row[2]) for row in rows))
+        for row in rows:
             # Only builds before it: nothing is linked from itself.
             known = tuple(builds[number] for number in linked.get(row[0], ()) if number in builds)
-            builds[row[0]] = self._build(row, toolchains, known, constants.get(row[0], {}))
+            builds[row[0]] = self._build(row, toolchains, known, constants.get(row[0], {}), times.get(row[1:3], {}))
         return list(builds.values())
 
     def _build(
@@ -222,10 +227,13 @@ class Recording:
         toolchains: dict[int, BuildToolchain],
         linked: tuple[Build, ...],
         constants: dict[int, int],
+        times: Mapping[str, DeviceTime],
     ) -> Build:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
         if toolchain is not None and toolchain not in toolchains:
             raise damaged("a program names a toolchain that is not there")
+        parts = _RecordedParts(self, typed(number, int, "program"))
+        parts.device_times = times
         outcome, ok = _outcome(status, typed(reason, str, "program"))
         return Build(
             name=typed(name, str, "program"),
@@ -237,7 +245,7 @@ class Recording:
             reason=typed(reason, str, "program") or None,
             seconds=typed(seconds, float, "program"),
             created=typed(created, str, "program"),
-            parts=_RecordedParts(self, typed(number, int, "program")),
+            parts=parts,
             inputs=linked,
             constants=constants,
             without_binary="" if ok or outcome == REFUSED else outcome,

@@ -36,15 +36,6 @@ def sizes_text(sizes: Sequence[int]) -> str:
     return " x ".join(f"{each:,}" for each in sizes)
 
 
-def duration(nanoseconds: int) -> str:
-    """Return a time with three digits: ``812 ns``, ``15.2 us``, ``1.20 s``."""
-    for size, unit in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")):
-        if nanoseconds >= size:
-            value = nanoseconds / size
-            return f"{value:,.{max(0, 3 - len(str(int(value))))}f} {unit}"
-    return f"{nanoseconds} ns"
-
-
 def recorded_constants(constants: Mapping[int, int]) -> str:
     """Return the end of a sentence: ``, with specialization constants 0=0x5, 1=0x3``; empty if there are none."""
     values = ", ".join(f"{number}={bits:#x}" for number, bits in sorted(constants.items()))

@@ -18,7 +18,8 @@ Answer = TypeVar("Answer")
 _BYTES = "base64"
 #: Classes that ``model.build`` names in its fields without importing them, so that it loads quickly. No worker runs kernels, so
 #: none gives a behaviour or a launch.
-_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot, "Behaviour": object, "KeptLaunch": object}
+_OF_LAUNCHES = ("Behaviour", "KeptLaunch", "DeviceTime")
+_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot, **dict.fromkeys(_OF_LAUNCHES, object)}
 
 
 def to_json(value: Any) -> Any:

@@ -37,7 +37,7 @@ WAYS = {
     "stages": ("--stages", "--lines"),
     "replace": ("--replace", "own.cl=other.cl"),
     "time": ("--time",),
-    "launch": ("--launch", "*:every=7"),
+    "launch": ("--launch", "*:first"),
 }
 #: The binary and debug data of what the driver got other options or another text of: those are what was asked for.
 OTHER_BINARY = frozenset(

@@ -48,9 +48,14 @@ def test_a_crash_outside_builds(
     assert done.status == -number, "as without kernlens"
     assert f"kernlens: {told}\n" in done.err
     assert f"{builds} build" in done.err if builds else "nothing was built" in done.err
-    fine = captured(platform, folder, tmp_path, crashing)
-    assert fine.status == 0
-    assert "ended" not in fine.err
+
+
+def test_of_an_application_that_does_not_crash_nothing_is_said(
+    crashing: str, platform: Platform, folder: Path, tmp_path: Path
+) -> None:
+    done = captured(platform, folder, tmp_path, crashing)
+    assert done.status == 0
+    assert "ended" not in done.err
 
 
 def test_a_crash_behind_a_shell(crashing: str, dg2: Platform, folder: Path, tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import pytest
 from kernlens.recording.reader import Recording
 from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN, environment
 from tests.integration.layers.opencl_layer_fixtures import HEADERS, ICD_FOLDER, LAYER, NATIVE, led, pocl
+from tests.whole import each_run
 
 MODES = ("signals", "blocked", "wait", "ignored", "locked")
-BUILDS = 4
+#: A second build each, and with stages one for each of PoCL's last ones.
+BUILDS, WITH_STAGES = 2, 4
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +42,8 @@ def run(work: Path, *command: str, **more: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def run_alone(application: Path, mode: str, tmp_path: Path, **more: str) -> tuple[int, str]:
-    status, out = run(tmp_path / "alone", str(application), mode, **more)
+def run_alone(application: Path, mode: str, builds: int, tmp_path: Path, **more: str) -> tuple[int, str]:
+    status, out = run(tmp_path / "alone", str(application), mode, str(builds), **more)
     assert status == 0
     assert out
     return status, out
@@ -55,22 +57,22 @@ def test_a_captured_application_hears_of_its_own_children_alone(
 ) -> None:
     """PoCL's binaries come from second builds, and what the application prints is the same without kernlens."""
     recording = tmp_path / "x.klens"
-    command = [*MAIN, "capture", *options, "-o", str(recording), "--", str(application), mode]
-    assert run(tmp_path / "captured", *command) == run_alone(application, mode, tmp_path)
+    command = [*MAIN, "capture", *options, "-o", str(recording), "--", str(application), mode, str(BUILDS)]
+    assert run(tmp_path / "captured", *command) == run_alone(application, mode, BUILDS, tmp_path)
     with Recording(recording) as opened:
         builds = [(build.outcome, bool(build.binary)) for build in opened.builds()]
     assert builds == [("built", True)] * BUILDS * (2 if mode == "ignored" else 1), "the second builds came to something"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", each_run("signals", "wait", "locked", others=MODES))
 def test_an_application_that_asks_for_stages_hears_of_its_own_children_alone(
     mode: str, application: Path, tmp_path: Path
 ) -> None:
     """Second builds, some of which wait for the application's build, and tools that turn stages into text."""
     snapshots = tmp_path / "snapshots"
     asks = {"SNAPSHOTS": str(snapshots)}
-    plain = run_alone(application, mode, tmp_path, **asks)
+    plain = run_alone(application, mode, WITH_STAGES, tmp_path, **asks)
     assert not snapshots.exists()
     in_layer = led(NATIVE / LAYER, {"OCL_ICD_VENDORS": str(ICD_FOLDER / "pocl.icd")})
-    assert run(tmp_path / "asks", str(application), mode, **asks, **in_layer) == plain
-    assert len(snapshots.read_text()) >= BUILDS
+    assert run(tmp_path / "asks", str(application), mode, str(WITH_STAGES), **asks, **in_layer) == plain
+    assert len(snapshots.read_text()) >= WITH_STAGES

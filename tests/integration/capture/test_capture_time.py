@@ -36,7 +36,7 @@ kernel void many(global float *a, int n)
     a[get_global_id(0)] = sum;
 }''').build()
 profiling = cl.command_queue_properties.PROFILING_ENABLE
-times = {"few": [], "many": []}
+times, first = {"few": [], "many": []}, {"few": [], "many": []}
 lock = threading.Lock()
 
 def work(number):
@@ -50,14 +50,16 @@ def work(number):
     with lock:
         for name, event in events:
             times[name].append(event.profile.end - event.profile.start)
+        for name in times:
+            first[name].append(next(each.profile.end - each.profile.start for own, each in events if own == name))
 
 threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
 for each in threads:
     each.start()
 for each in threads:
     each.join()
-for own in times.values():
-    print(sum(own), sorted(own)[len(own) // 2])
+for name, own in times.items():
+    print(sum(own), sorted(own)[len(own) // 2], min(own), max(own), *first[name])
 """
 
 
@@ -73,14 +75,29 @@ def test_times_are_those_that_the_application_reads_itself(tmp_path: Path) -> No
     done = kernlens("capture", *words, **pocl(tmp_path / "cache").environment)
     assert done.returncode == 0, done.stderr
     *own, document = done.stdout.splitlines()
-    (few, few_median), (many, many_median) = (map(int, line.split()) for line in own)
+    (few, few_median, *few_range), (many, many_median, *many_range) = (list(map(int, line.split())) for line in own)
     kernels = {kernel["name"]: kernel for kernel in json.loads(document)["kernels"] if kernel["launches"]}
     assert {name: kernel["time"]["total_ns"] for name, kernel in kernels.items()} == {"few": few, "many": many}
     assert {name: kernel["time"]["launches"] for name, kernel in kernels.items()} == {"few": 160, "many": 20}
-    assert list(kernels) == ["many", "few"], "what takes longest comes first"
+    by_time = sorted(kernels, key=lambda name: -kernels[name]["time"]["total_ns"])
+    assert list(kernels) == by_time, "what takes longest comes first"
     assert kernels["many"]["time"]["share"] == pytest.approx(many / (few + many), abs=1e-4)
-    assert [kernel["time"]["median_ns"] for kernel in kernels.values()] == [many_median, few_median]
-    assert "device time  share  median" in done.stderr
+    assert [kernels[name]["time"]["median_ns"] for name in ("many", "few")] == [many_median, few_median]
+    for name, (least, most, *firsts) in (("few", few_range), ("many", many_range)):
+        time = kernels[name]["time"]
+        assert (time["least_ns"], time["most_ns"]) == (least, most)
+        assert time["first_ns"] in firsts, "one of the threads' first launches"
+    has_first = any(kernel["time"]["first_ns"] > 2 * kernel["time"]["median_ns"] for kernel in kernels.values())
+    assert f"device time  share  {'first ' if has_first else 'median'}" in done.stderr
+    (inspected,) = json.loads(kernlens("inspect", "--json", str(recording)).stdout)["programs"]
+    stated = {kernel["name"]: kernel for kernel in inspected["kernels"]}
+    assert [stated[name]["device_time"] for name in ("few", "many")] == [few, many]
+    assert [stated[name]["timed_launches"] for name in ("few", "many")] == [160, 20]
+    table = kernlens("inspect", "--sort", "device-time", str(recording)).stdout.splitlines()
+    assert [line.split()[0] for line in table if line.startswith(("  few ", "  many "))] == by_time
+    assert any("timed launches" in line for line in table)
+    same = kernlens("diff", str(recording), str(recording))
+    assert (same.returncode, "device time" in same.stdout) == (0, False), same.stdout
 
 
 @pytest.mark.parametrize(

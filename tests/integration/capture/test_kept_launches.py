@@ -108,7 +108,7 @@ def test_arguments_and_sizes_are_kept_as_they_were_set(tmp_path: Path, platform:
     assert (shared.global_offset, shared.memory[0].kind, shared.memory[0].address != 0) == ((8,), "svm", True)
     # Without a word of the driver on the argument's address space both are set alike: eight bytes, no value.
     assert (optional.arguments[1].kind, optional.arguments[1].size) in (("null", 8), ("local", 8))
-    assert launches["plain"].memory[0].after is None, "a kernel cannot write to it"
+    assert launches["picture"].memory[0].after is None, "a kernel cannot write to it"
 
 
 def test_launches_are_chosen_by_number_step_pattern_and_time(

@@ -18,7 +18,7 @@ from tests.whole import WHOLE
 from tests.writers.include_tricks import CANARY, NUMBER, THERE, Trick, trick_of, tricks
 
 #: How many tricks there are, in so many parts; how many of them show the file to a compiler that is not confined.
-TRICKS, PARTS, AT_LEAST = (200, 4, 15) if WHOLE else (100, 4, 5)
+TRICKS, PARTS, AT_LEAST = (200, 4, 15) if WHOLE else (50, 2, 3)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ class Amount:
 
 
 WHOLE = Amount(children=600, threads=16)
-BRIEF = Amount(children=10, threads=4)
+BRIEF = Amount(children=4, threads=3)
 #: How snapshots are had while it is tried; the last words of the trials' names, and the first of the third.
 WAYS = ("its own build", "second builds", "kill -9")
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 #: Fuzzes targets as the command does, then one that is broken, and one that crashes, for inputs that begin like an archive:
 #: what atheris does to all modules would take most of the time, so that it is done to what these targets read with alone; the
-#: minute of fuzzing in scripts/test.sh is with all.
+#: fuzzing in scripts/test.sh is with all.
 _CAMPAIGNS = """
 import ctypes, sys
 from pathlib import Path

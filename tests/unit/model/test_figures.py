@@ -35,7 +35,7 @@ HEADINGS = {figure.heading for figure in EVERY_FIGURE}
 #: The list, and the fields that it reads of binaries.
 LISTS = (
     "model/figures.py", "model/stated_figures.py", "model/vendor_figures.py", "model/analysed_figures.py",
-    "model/kernel_resources.py",
+    "model/run_figures.py", "model/kernel_resources.py",
     # What the binaries of other vendors state, by the figures' keys.
     "loading/code_object_parts.py", "loading/cuda_programs.py",
 )  # fmt: skip

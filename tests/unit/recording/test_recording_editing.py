@@ -144,7 +144,8 @@ def test_launches_of_captures_are_added_up(tmp_path: Path) -> None:
 
 def test_times_of_merged_captures_add_up(tmp_path: Path) -> None:
     for name, nanoseconds in (("a", 100), ("b", 300)):
-        time = {"launches": 2, "total_ns": nanoseconds, "median_ns": 40, "share": 1.0}
+        range_ = {"first_ns": nanoseconds // 2, "least_ns": nanoseconds // 10, "most_ns": nanoseconds // 2}
+        time = {"launches": 2, "total_ns": nanoseconds, "median_ns": 40, "share": 1.0, **range_}
         notes = [{**kernel("k", "program-1", 2), "time": time}, {**kernel("often", "program-1", 9), "time": None}]
         recorded(tmp_path / f"{name}.klens", holding("program-1", b"1"), capture={"builds": [], "kernels": notes})
     merge([tmp_path / "a.klens", tmp_path / "b.klens"], tmp_path / "c.klens")
@@ -152,6 +153,7 @@ def test_times_of_merged_captures_add_up(tmp_path: Path) -> None:
         kernels = json.loads(recording.metadata["capture"])["kernels"]
     assert [each["name"] for each in kernels] == ["k", "often"], "what takes longest comes first"
     both = {"launches": 4, "total_ns": 400, "median_ns": None, "share": 1.0}
+    both |= {"first_ns": 150, "least_ns": 10, "most_ns": 150}
     assert [each["time"] for each in kernels] == [both, None]
 
 
@@ -160,6 +162,9 @@ def test_times_of_merged_captures_add_up(tmp_path: Path) -> None:
     [
         {"builds": [], "kernels": [{**kernel("k", "", 1), "time": 3}]},
         {"builds": [], "kernels": [{**kernel("k", "", 1), "time": {"total_ns": "many"}}]},
+        {"builds": [], "kernels": [{**kernel("k", "", 1), "time": {"total_ns": 1, "launches": 1, "share": 2}}]},
+        {"builds": [], "kernels": [{**kernel("k", "", 1), "time": {"total_ns": -1, "launches": 1, "share": 1}}]},
+        {"builds": [], "kernels": [{**kernel("k", "", 1), "time": {"total_ns": 1, "launches": 1 << 64, "share": 1}}]},
         [],
         {"builds": 1},
         {"builds": [{"program": "x"}]},

@@ -28,14 +28,14 @@ def summary(*words: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", ["29", pytest.param("1", marks=before_release)])
+@pytest.mark.parametrize("every", ["59", pytest.param("1", marks=before_release)])
 def test_no_attack_succeeds(every: str) -> None:
     status, words = summary("--every", every)
     assert (status, words.split(" ", 1)[1]) == (0, "attacks, 0 leaked")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", ["29", pytest.param("1", marks=before_release)])
+@pytest.mark.parametrize("every", ["59", pytest.param("1", marks=before_release)])
 def test_each_attack_succeeds_without_its_guard(every: str) -> None:
     status, words = summary("--every", every, "--guards-out")
     count = words.split()[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +13,10 @@ import pytest
 
 from kernlens.dataclass import replace
 from kernlens.errors import NotFoundError, OutputError, UnsupportedError
+from kernlens.model.device_time import DeviceTime
 from kernlens.verbs.capture import capture
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.capture import recover
-from kernlens.verbs.capture.captured import DeviceTime
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.spool import Spool
@@ -113,18 +114,19 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def _counter(kernel: str, launches: int, shapes: int = 0, times: tuple[int, int, int] = (1, 0, 0)) -> bytes:
+def _counter(kernel: str, launches: int, shapes: int = 0, times: Sequence[int] = (1, 0, 0, 0, 0, 0, 0)) -> bytes:
     """As native/recording/counters.c writes it."""
     name = kernel.encode().ljust(8, b"\0")
-    head = struct.pack("<7Q", 592 + len(name), 1, 1, 0, 1, launches, shapes)
-    return head + bytes(8 * 64) + struct.pack("<3Q", *times) + name
+    head = struct.pack("<7Q", 624 + len(name), 1, 1, 0, 1, launches, shapes)
+    return head + bytes(8 * 64) + struct.pack("<7Q", *times) + name
 
 
 def test_times_of_launches_are_those_of_their_process(tmp_path: Path) -> None:
     with closing(Spool.make(tmp_path / "x.klens")) as spool:
         folder = spool.folder
-    (folder / "a-1.counters").write_bytes(_counter("few", 3, times=(1, 3, 60)) + _counter("many", 1, times=(2, 1, 40)))
-    (folder / "b-1.counters").write_bytes(_counter("few", 2, times=(1, 2, 100)))
+    few, many = _counter("few", 3, times=(1, 3, 60, 1, 20, 10, 30)), _counter("many", 1, times=(2, 1, 40, 0, 0, 40, 40))
+    (folder / "a-1.counters").write_bytes(few + many)
+    (folder / "b-1.counters").write_bytes(_counter("few", 2, times=(1, 2, 100, 1, 50, 50, 50)))
     rows = [(1, 10), (2, 40), (1, 20)]
     (folder / "a-2.times").write_bytes(b"".join(struct.pack("<2Q", *row) for row in rows) + bytes(32))
     (folder / "a-3.times").write_bytes(struct.pack("<2Q", 1, 30))
@@ -132,8 +134,8 @@ def test_times_of_launches_are_those_of_their_process(tmp_path: Path) -> None:
     done = recover(folder)
     times = {kernel.name: kernel.time for kernel in done.kernels}
     assert [kernel.name for kernel in done.kernels] == ["few", "many"]
-    assert times["few"] == DeviceTime(launches=5, total_ns=160, median_ns=30, share=0.8)
-    assert times["many"] == DeviceTime(launches=1, total_ns=40, median_ns=40, share=0.2)
+    assert times["few"] == DeviceTime(5, 160, 30, 0.8, first_ns=50, least_ns=10, most_ns=50), "the longest first one"
+    assert times["many"] == DeviceTime(1, 40, 40, 0.2, first_ns=None, least_ns=40, most_ns=40)
 
 
 def test_what_is_damaged_is_missing_and_the_rest_is_recorded(tmp_path: Path) -> None:

@@ -5,3 +5,8 @@ import type { ProgramInfo } from "./schema";
 export function isListed({ device, register_bytes }: Pick<ProgramInfo, "device" | "register_bytes">): boolean {
   return device !== null && register_bytes === null;
 }
+
+/** Whether a figure is of one run, as a capture timed it, and says nothing of the code: no kernels are compared by it. */
+export function isOfRun(key: string): boolean {
+  return key === "device_time" || key === "timed_launches";
+}

@@ -1,10 +1,10 @@
 import type { Group, ProgramInfo } from "../document/schema";
 import { plural } from "../dom";
-import { type Entry, spillOf, worse } from "./kernels";
+import { type Entry, type Ranked, slower, spillOf, timeOf, worse } from "./kernels";
 
 /** What the list shows, from top to bottom, before anything is drawn: builds, groups and kernels, as a tree. */
 
-export type Order = "worst" | "instructions" | "simd" | "name" | "file";
+export type Order = "time" | "worst" | "instructions" | "simd" | "name" | "file";
 
 /** A kernel, or a program without any (a build that failed, above all): `row` is -1 then. */
 export interface Item {
@@ -21,7 +21,7 @@ export interface Item {
 }
 
 /** The figures that orders go by. */
-type Figures = Pick<Entry, "instructions" | "simd" | "spill">;
+type Figures = Ranked & Pick<Entry, "simd">;
 
 /** A build or a group, open or closed. */
 export interface Head {
@@ -84,18 +84,21 @@ function figuresIn(program: ProgramInfo | undefined, entry: Entry): Figures {
   const row = program === undefined || program === entry.program ? -1 : program.kernels.shown.indexOf(entry.shown);
   if (program === undefined || row < 0) return entry;
   const { instructions, simd } = program.kernels;
-  return { instructions: instructions[row], simd: simd[row], spill: spillOf(program.kernels, row) };
+  return { instructions: instructions[row], simd: simd[row], spill: spillOf(program.kernels, row), time: timeOf(program.kernels, row) };
 }
 
 /** How the order puts one item before another. A figure that is not known is no reason to look there. */
 function comparing(order: Order, hits: ReadonlyMap<string, number> | null): (left: Item, right: Item) => number {
   const figure = ({ ranked }: Item): number => (ranked === null ? Infinity : (ranked.instructions ?? -1));
   // What failed comes first.
-  const worst = (left: Item, right: Item): number => (left.ranked === null || right.ranked === null ? Number(right.ranked === null) - Number(left.ranked === null) : worse(left.ranked, right.ranked));
+  const by = (first: typeof slower) => (left: Item, right: Item): number => (left.ranked === null || right.ranked === null ? Number(right.ranked === null) - Number(left.ranked === null) : first(left.ranked, right.ranked));
+  const worst = by(worse);
+  const usual = order === "time" ? by(slower) : worst;
   const width = ({ ranked }: Item): number => ranked?.simd ?? (ranked === null ? 0 : 1000);
   switch (order) {
+    case "time":
     case "worst":
-      return hits === null ? worst : (left, right) => (hits.get(right.key) ?? 0) - (hits.get(left.key) ?? 0) || worst(left, right);
+      return hits === null ? usual : (left, right) => (hits.get(right.key) ?? 0) - (hits.get(left.key) ?? 0) || usual(left, right);
     case "instructions":
       return (left, right) => figure(right) - figure(left);
     case "simd":

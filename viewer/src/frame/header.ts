@@ -1,8 +1,8 @@
-import { isListed } from "../document/family";
+import { isListed, isOfRun } from "../document/family";
 import type { Kernel } from "../document/kernel";
 import type { Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
-import { count, fill, h, visible } from "../dom";
+import { count, duration, fill, h, visible } from "../dom";
 import { spillWords } from "./kernels";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
@@ -51,7 +51,7 @@ export function figures(index: Index, shown: Shown, before: Shown | null, showPe
     parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of scratch memory for values that did not fit into the registers. What moves there and back is more, as values are stored and filled several times: the spills' colour counts that." }, ...changed(old?.spill, spill), " B", optional(" of scratch"), " for spills"));
   else if (messages !== null && (messages > 0 || old?.messages != null))
     parts.push(h("span", { class: messages > 0 ? "warn" : null, title: spillWords(shown.program.kernels, shown.row) }, ...changed(old?.messages, messages), " spills and fills"));
-  if (isListed(shown.program)) parts.push(...stated(index, shown));
+  parts.push(...stated(index, shown, isListed(shown.program) ? () => true : isOfRun));
   if (waits !== null && old?.waits != null && waits !== old.waits) parts.push(h("span", { title: ORIGIN }, ...changed(old.waits, waits), " wait cycles"));
   return parts;
 }
@@ -60,11 +60,11 @@ export function figures(index: Index, shown: Shown, before: Shown | null, showPe
 const ELSEWHERE = new Set(["instructions", "code_size", "simd", "grf_count", "spill_bytes"]);
 
 /** The figures that the compiler of another vendor states, under its own names; what there is none of is left out. */
-function stated(index: Index, { program: { kernels }, row }: Shown): HTMLElement[] {
+function stated(index: Index, { program: { kernels }, row }: Shown, isShown: (key: string) => boolean): HTMLElement[] {
   return index.figures.flatMap(({ key, heading }) => {
     const value = kernels.figures.get(key)?.[row] ?? null;
-    if (value === null || value === 0 || ELSEWHERE.has(key)) return [];
-    return [h("span", { class: key.endsWith("_spills") ? "warn" : null }, `${heading} `, h("b", {}, count(value)))];
+    if (value === null || value === 0 || ELSEWHERE.has(key) || !isShown(key)) return [];
+    return [h("span", { class: key.endsWith("_spills") ? "warn" : null }, `${heading} `, h("b", {}, key === "device_time" ? duration(value) : count(value)))];
   });
 }
 

@@ -8,6 +8,8 @@ export interface Entry {
   shown: string;
   instructions: Figure;
   simd: Figure;
+  /** The device's nanoseconds for all its launches. */
+  time: Figure;
   spillBytes: Figure;
   /** What `spillOf` says. */
   spill: number;
@@ -25,11 +27,17 @@ export function entriesOf(index: Pick<Index, "programs">): Entry[] {
       shown: program.kernels.shown[row] ?? name,
       instructions: program.kernels.instructions[row],
       simd: program.kernels.simd[row],
+      time: timeOf(program.kernels, row),
       spillBytes: program.kernels.spill_bytes[row],
       spill: spillOf(program.kernels, row),
       spills: spillWords(program.kernels, row),
     })),
   );
+}
+
+/** The device's time of a kernel's launches; null where no capture timed them. */
+export function timeOf({ figures }: Pick<KernelColumns, "figures">, row: number): Figure {
+  return figures.get("device_time")?.[row] ?? null;
 }
 
 /** The bytes that a kernel's spills take; where they are not known, those that they write. */
@@ -45,7 +53,15 @@ export function spillWords({ spill_bytes, spill_messages }: Pick<KernelColumns, 
   return messages > 0 ? `${plural(messages, "spill and fill", "spills and fills")} in the code; the binary does not state the bytes` : "";
 }
 
+/** What decides where a kernel stands in the order. */
+export type Ranked = Pick<Entry, "spill" | "instructions" | "time">;
+
+/** Longest first: what took most of the device's time, then the worst; where no time is known, worst first. */
+export function slower(left: Ranked, right: Ranked): number {
+  return (right.time ?? -1) - (left.time ?? -1) || worse(left, right);
+}
+
 /** Worst first: what spills most, then what has most instructions. */
-export function worse(left: Pick<Entry, "spill" | "instructions">, right: Pick<Entry, "spill" | "instructions">): number {
+export function worse(left: Pick<Ranked, "spill" | "instructions">, right: Pick<Ranked, "spill" | "instructions">): number {
   return right.spill - left.spill || (right.instructions ?? 0) - (left.instructions ?? 0);
 }

@@ -1,4 +1,4 @@
-import { brief, count, h, plural } from "../dom";
+import { brief, count, duration, h, plural } from "../dom";
 import type { Head, Item } from "./arrange";
 import type { Line } from "./names";
 
@@ -11,6 +11,8 @@ export interface Shown {
   /** The largest figures. */
   most: number;
   mostHits: number;
+  /** The device's time is shown, not the instructions. */
+  hasTime: boolean;
   /** The list has room for names and hardly any more. */
   isNarrow: boolean;
   /** The widest SIMD of each device. */
@@ -26,7 +28,8 @@ export function drawHead(head: Head, lines: Line[], height: number, shown: Shown
 export function drawItem(item: Item, level: number, lines: Line[], shown: Shown): HTMLElement {
   const badge = badgeOf(item, shown);
   const hits = shown.hits?.get(item.key);
-  const value = hits ?? item.entry?.instructions ?? null;
+  const isTime = shown.hasTime && shown.hits === null;
+  const value = hits ?? (isTime ? item.entry?.time : item.entry?.instructions) ?? null;
   const most = shown.hits === null ? shown.most : shown.mostHits;
   const shade = value === null || value <= 0 ? 0 : Math.min(6, Math.max(1, Math.ceil((6 * Math.log1p((value * 9) / most)) / Math.log(10))));
   return h(
@@ -34,7 +37,7 @@ export function drawItem(item: Item, level: number, lines: Line[], shown: Shown)
     { class: level > 1 ? "k in" : "k" },
     drawLines(lines, shown.sought),
     badge === null ? null : h("small", { class: badge.isBad ? "bad" : null, title: badge.title }, badge.text),
-    h("em", { class: shade > 0 ? `q${shade}` : null }, item.entry === null || value === null ? "–" : brief(value)),
+    h("em", { class: shade > 0 ? `q${shade}` : null }, item.entry === null || value === null ? "–" : isTime ? duration(value) : brief(value)),
   );
 }
 
@@ -67,6 +70,7 @@ export function wordsOf({ name, beside, entry, program, key }: Item, { hits: all
   const whole = beside === "" ? name : `${name} (${beside})`;
   if (entry === null) return `${whole}: ${program.reason ?? (program.ok ? "no kernel" : "failed")}`;
   const figures = entry.instructions === null ? [] : [plural(entry.instructions, "instruction")];
+  if (entry.time !== null) figures.unshift(`${duration(entry.time)} of device time`);
   if (entry.simd !== null) figures.push(`SIMD${entry.simd}`);
   if (entry.spills !== "") figures.push(entry.spills);
   const hits = all?.get(key);

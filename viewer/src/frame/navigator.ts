@@ -25,6 +25,7 @@ const INDENT = 10;
 const NARROW = 220;
 
 const ORDERS: [Order, string][] = [
+  ["time", "device time"],
   ["worst", "worst first"],
   ["instructions", "instructions"],
   ["simd", "narrowest"],
@@ -58,13 +59,15 @@ export class Navigator {
   private kernels = 0;
   private failed = 0;
   private order: Order = "worst";
+  /** The order of the list until another is chosen: by the device's time where it is known. */
+  private usual: Order = "worst";
   private placed: Placed[] = [];
   private readonly drawn = new Map<string, HTMLElement>();
   /** What was opened and closed by hand. */
   private readonly turned = new Map<string, boolean>();
   private current = "";
   private active = "";
-  private readonly shown: Shown = { hits: null, sought: "", most: 1, mostHits: 1, isNarrow: false, simd: new Map() };
+  private readonly shown: Shown = { hits: null, sought: "", most: 1, mostHits: 1, hasTime: false, isNarrow: false, simd: new Map() };
   private widths: Widths | null = null;
   private width = 0;
   private height = 0;
@@ -92,6 +95,9 @@ export class Navigator {
     const entries = entriesOf(index);
     if (this.base === null) {
       this.base = this.ranking = index.programs;
+      const hasTime = entries.some(({ time }) => time !== null);
+      if (hasTime) this.order = this.usual = "time";
+      else this.chosen.options[0].remove();
       this.columns.before(...[startList(index.start, entries, this.begin)].filter((each) => each !== null));
     }
     this.programs = index.programs;
@@ -99,7 +105,6 @@ export class Navigator {
     this.kernels = entries.length;
     this.failed = index.programs.filter(({ ok, kernels }) => !ok && kernels.name.length === 0).length;
     for (const { device } of index.programs) this.shown.simd.set(device, widest(index, device));
-    this.shown.most = largest(entries.map(({ instructions }) => instructions ?? 0), 1);
     this.arrange();
   }
 
@@ -138,7 +143,7 @@ export class Navigator {
   }
 
   private turn(order: Order): void {
-    this.order = this.order === order && order !== "worst" ? "worst" : order;
+    this.order = this.order === order ? this.usual : order;
     this.ranking = this.programs;
     this.groups = itemsOf(entriesOf(this), this.programs, this.base ?? this.programs, this.ranking);
     this.arrange();
@@ -160,6 +165,8 @@ export class Navigator {
     const { order } = this;
     const { hits } = this.shown;
     this.chosen.value = order;
+    const hasTime = order === "time";
+    Object.assign(this.shown, { hasTime, most: largest(entriesOf(this).map(({ time, instructions }) => (hasTime ? time : instructions) ?? 0), 1) });
     const isLarge = this.kernels > MANY;
     const isOpen = (key: string, items: Item[]): boolean => this.turned.get(key) ?? (!isLarge || hits !== null || items.some((item) => item.key === this.current));
     const rows = arranged(this.groups, order, hits, isOpen);
@@ -167,7 +174,7 @@ export class Navigator {
     const words = hits === null ? plural(this.kernels, "kernel") : `${count(seen)} of ${plural(this.kernels, "kernel")}`;
     fill(this.heading, h("span", {}, words), this.failed === 0 || hits !== null ? null : h("button", { class: "warn", type: "button", title: `${plural(this.failed, "build failed", "builds failed")}: shows the first`, onclick: () => this.move(this.placed.find(({ row: { item } }) => item?.entry === null && !item.program.ok)?.row) }, `${count(this.failed)} failed`));
     const sort = (by: Order, text: string, title: string): HTMLElement => h("button", { type: "button", title, "aria-pressed": String(order === by), onclick: () => this.turn(by) }, text + (order === by ? " ▾" : ""));
-    const figure = hits === null ? sort("instructions", "instr", "Sort by instructions") : h("span", {}, "hits");
+    const figure = hits === null ? (hasTime ? sort("time", "time", "Sorted by the device's time for all launches") : sort("instructions", "instr", "Sort by instructions")) : h("span", {}, "hits");
     fill(this.columns, sort("name", "name", "Sort by name"), sort("simd", "SIMD", "Sort by SIMD width, narrowest first; it is shown where it is below the device's widest. Kernels that spill say so in its place."), figure);
     this.placed = rows.map((row) => ({ row, top: 0, height: 0, lines: [] }));
     this.place();

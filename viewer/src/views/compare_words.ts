@@ -1,5 +1,5 @@
 import type { KernelChange } from "../comparison/changes";
-import { isListed } from "../document/family";
+import { isListed, isOfRun } from "../document/family";
 import type { Kernel } from "../document/kernel";
 import { withoutLines } from "../document/options";
 import type { Figure, Index } from "../document/schema";
@@ -51,7 +51,7 @@ interface Card {
 
 /** The figures of both sides: the usual ones, and all others that differ. */
 export function cardsOf(index: Index, old: Choice, now: Choice, kernels: readonly [Kernel, Kernel]): Card[] {
-  const stated = index.figures.map(({ key, heading }): Card => {
+  const stated = index.figures.filter(({ key }) => !isOfRun(key)).map(({ key, heading }): Card => {
     const [before, after] = [old, now].map(({ entry }) => entry.program.kernels.figures.get(key)?.[entry.row] ?? null);
     return { key, heading, old: before, now: after };
   });

@@ -1,5 +1,6 @@
 import { HttpSource } from "../document/http";
 import { figure, list, object, text, textOrNull } from "../document/checked";
+import { isOfRun } from "../document/family";
 import { withoutLines } from "../document/options";
 import type { Figure, Index } from "../document/schema";
 import { sentenceOf } from "../document/source";
@@ -127,7 +128,7 @@ export class SweepView implements View {
 
 /** Each kernel of the list with the figures that its index has. */
 function sweepOf({ programs, figures }: Pick<Index, "figures" | "programs">): Row[] {
-  const keys = [...figures.map(({ key }) => key), "memory", "peak"];
+  const keys = [...figures.map(({ key }) => key).filter((key) => !isOfRun(key)), "memory", "peak"];
   return programs.flatMap((program) => {
     const { device, toolchain, options, kernels, versions } = program;
     return kernels.name.map((kernel, row) => ({

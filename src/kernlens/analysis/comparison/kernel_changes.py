@@ -11,7 +11,7 @@ from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.dataclass import dataclass, field, in_short, replace
 from kernlens.model.figure import Figure
-from kernlens.model.figures import FIGURES, OF_FAMILIES, STATED, figure_named, own_figures
+from kernlens.model.figures import FIGURES, OF_FAMILIES, OF_RUNS, STATED, figure_named, own_figures
 from kernlens.model.launch_limits import MAX_WORK_GROUP
 from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES, may_spill
 
@@ -92,7 +92,9 @@ class KernelChange:
 
     def with_figure(self, figure: Figure) -> KernelChange:
         """Return the same with a figure that is not compared by default, such as a cost of code, if it changed."""
-        if figure in (*FIGURES, *OF_FAMILIES) or self.change_of(figure) or self.pair.old.code == self.pair.new.code:
+        is_of_code = figure not in OF_RUNS
+        is_compared = figure in (*FIGURES, *OF_FAMILIES) or self.pair.old.code == self.pair.new.code
+        if self.change_of(figure) or (is_of_code and is_compared):
             return self
         change = FigureChange(figure, figure.read(self.pair.old), figure.read(self.pair.new))
         if change.old == change.new or (self.pair.has_two_isas and not change.has_both):
@@ -146,7 +148,7 @@ class Comparison:
             compared = (*compared, *COUNTED_SPILLS)
         own = {*own_figures(pair.old), *own_figures(pair.new)}
         own |= {figure for figure in (_LARGEST_GROUP,) if None not in (figure.read(pair.old), figure.read(pair.new))}
-        compared = (*compared, *(figure for figure in OF_FAMILIES if figure in own))
+        compared = (*compared, *(figure for figure in OF_FAMILIES if figure in own and figure not in OF_RUNS))
         values = ((figure, figure.read(pair.old), figure.read(pair.new)) for figure in compared)
         figures = tuple(FigureChange(*each) for each in values if each[1] != each[2])
         if is_equal:

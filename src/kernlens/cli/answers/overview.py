@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import FormatError
@@ -24,7 +24,7 @@ from kernlens.model.program import Program
 from kernlens.report.describe import MOST_FUNCTIONS, device_words, plural
 from kernlens.report.launch_words import launch_lines
 from kernlens.report.style import fitting_width, style
-from kernlens.report.table import table
+from kernlens.report.table import Cell, table
 from kernlens.report.width import Name, one_line
 
 #: The characters of an offset and a size behind a title.
@@ -99,10 +99,7 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
         figures = {name: figures_of(kernel, columns) for name, kernel in kernels.items()}
         yield from table(
             ("kernel", *(figure.heading for figure in columns), "lines"),
-            [
-                (Name(kernel_title(name)), *figures[name].values(), _has_lines(kernel))
-                for name, kernel in kernels.items()
-            ],
+            [_row(kernel, columns, figures[name]) for name, kernel in kernels.items()],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
         unknown = [kernel for kernel in kernels.values() if has_unknown_launch(kernel)]
@@ -133,6 +130,11 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
                 for symbol in shown
             ],
         )
+
+
+def _row(kernel: Kernel, columns: Sequence[Figure], values: Mapping[str, int | None]) -> Sequence[Cell]:
+    cells = (figure.cell(values[figure.key]) for figure in columns)
+    return [Name(kernel_title(kernel.name)), *cells, _has_lines(kernel)]
 
 
 def _named(symbols: Mapping[int, str | None]) -> str:

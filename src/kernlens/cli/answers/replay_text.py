@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kernlens.report.describe import duration, plural, sizes_of_launch, sizes_text
+from kernlens.model.device_time import duration
+from kernlens.report.describe import plural, sizes_of_launch, sizes_text
 from kernlens.report.table import table
 
 if TYPE_CHECKING:

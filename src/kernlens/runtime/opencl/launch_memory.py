@@ -16,7 +16,6 @@ from kernlens.runtime.opencl.launch_prototypes import (
     CL_BUFFER_CREATE_TYPE_REGION,
     CL_IMAGE_ELEMENT_SIZE,
     CL_MEM_OBJECT_IMAGE1D_ARRAY,
-    CL_MEM_READ_ONLY,
     COARSE,
     EXTENSION,
     FLAGS_OF_KERNEL,
@@ -71,13 +70,10 @@ class LaunchMemory:
         self.moves = PointerMoves(places)
         self._contents = [self._content(each) for each in described]
 
-    def restore(self, *, all_of_it: bool = False) -> None:
-        """Give all memory that a kernel can write the contents that it had before; with ``all_of_it`` the rest too."""
+    def restore(self) -> None:
+        """Give all memory the contents that it had before: applications have kernels write to read-only buffers too."""
         for number, content in enumerate(self._contents):
-            is_constant = self._described[number]["kind"] in (BUFFER, IMAGE) and bool(
-                self._described[number]["flags"] & CL_MEM_READ_ONLY
-            )
-            if content is not None and (all_of_it or not is_constant):
+            if content is not None:
                 self._copy(number, (ctypes.c_char * len(content)).from_buffer(content), is_read=False)
         self._library.call("clFinish", self._queue)
 

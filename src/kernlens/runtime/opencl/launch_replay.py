@@ -81,9 +81,9 @@ class LaunchReplay:
                 paths[number] = str(path)
         return paths
 
-    def restore(self, *, all_of_it: bool = False) -> None:
+    def restore(self) -> None:
         """Give memory the contents that it had before."""
-        self._memory.restore(all_of_it=all_of_it)
+        self._memory.restore()
 
 
 class ReplayedKernel:
@@ -92,6 +92,12 @@ class ReplayedKernel:
     def __init__(self, library: OpenCL, queue: int, program: OpenCLProgram, memory: LaunchMemory, launch: Job) -> None:
         self._library, self._queue, self._launch, self._memory = library, queue, launch, memory
         self._program = program
+        # Before the kernel, so that it goes first: drivers look at a kernel's samplers when it goes.
+        self._samplers = {
+            number: self._sampler(argument["sampler"])
+            for number, argument in enumerate(launch["arguments"])
+            if argument["kind"] == SAMPLER
+        }
         self._kernel = library.create(
             "clCreateKernel", program.handle, launch["kernel"].encode(), input=launch["kernel"]
         )
@@ -150,7 +156,7 @@ class ReplayedKernel:
         elif kind == LOCAL:
             self._call("clSetKernelArg", number, argument["size"], None)
         elif kind in (MEMORY, NULL, SAMPLER):
-            handle = c_void_p(self._handle(argument))
+            handle = c_void_p(self._samplers[number] if kind == SAMPLER else self._handle(argument))
             self._call("clSetKernelArg", number, ctypes.sizeof(handle), byref(handle))
         else:
             content = bytearray(argument["content"])
@@ -163,12 +169,12 @@ class ReplayedKernel:
     def _handle(self, argument: Job) -> int | None:
         if argument["kind"] == NULL:
             return None
-        if argument["kind"] == SAMPLER:
-            context = self._program.context.handle
-            sampler = self._library.create("clCreateSampler", context, *argument["sampler"])
-            weakref.finalize(self, self._library.result, "clReleaseSampler", sampler)
-            return sampler
         return self._memory.part(argument) if argument["size"] else self._memory.handles[argument["memory"]]
+
+    def _sampler(self, settings: Sequence[int]) -> int:
+        sampler = self._library.create("clCreateSampler", self._program.context.handle, *settings)
+        weakref.finalize(self, self._library.result, "clReleaseSampler", sampler)
+        return sampler
 
     def _tell_indirect(self) -> None:
         """Tell the driver which memory the kernel reaches by addresses that are no arguments."""
@@ -200,7 +206,6 @@ def replay(
     running = LaunchReplay(library, device, launch)
     builds = [running.build(program) for program in programs]
     kernels = [running.kernel(build) for build in builds]
-    running.restore(all_of_it=True)
     results, times = [], [[] for _ in kernels]  # type: ignore[var-annotated]
     for number, kernel in enumerate(kernels):
         running.restore()

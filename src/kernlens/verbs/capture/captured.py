@@ -12,6 +12,7 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build
+from kernlens.model.device_time import DeviceTime
 from kernlens.model.figures import FIGURES, figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.recording.reader import Recording
@@ -35,27 +36,6 @@ class RecordedKernels:
             programs = open_build(self._builds[number - 1])
             self._programs[number] = {name: kernel for each in programs for name, kernel in each.kernels.items()}
         return self._programs[number][name]
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceTime:
-    """The device's time of a kernel's launches: of how many it is known, their sum and their median (of the first four million)
-    in nanoseconds, and the share that the sum has of that of all kernels."""
-
-    launches: int
-    total_ns: int
-    median_ns: int | None
-    share: float
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """It, as documents have it."""
-        return {
-            "launches": self.launches,
-            "total_ns": self.total_ns,
-            "median_ns": self.median_ns,
-            "share": round(self.share, 4),
-        }
 
 
 @dataclass()

@@ -16,12 +16,13 @@ from kernlens.formats.poclbin import build_hash
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.device_time import DeviceTime
 from kernlens.model.stage import Snapshot
 from kernlens.recording.capture_notes import CAPTURE
 from kernlens.recording.target import is_alive
 from kernlens.toolchain.cached_code import CachedCode
 from kernlens.toolchain.driver_stages import driver_stages
-from kernlens.verbs.capture.captured import Captured, CapturedKernel, DeviceTime, RecordedKernels
+from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
 from kernlens.verbs.capture.kept_files import KeptFile
@@ -320,11 +321,18 @@ class Merging:
             times[key] += rows
         total = sum(counter.nanoseconds for counter in self._counters)
         for kernel, own in counters:
-            if launches := sum(counter.timed for counter in own):
-                rows = sorted(chain.from_iterable(times[counter.key] for counter in own))
-                spent = sum(counter.nanoseconds for counter in own)
-                median = rows[len(rows) // 2] if rows else None
-                kernel.time = DeviceTime(launches, spent, median, spent / total if total else 0.0)
+            if timed := [counter for counter in own if counter.timed]:
+                rows = sorted(chain.from_iterable(times[counter.key] for counter in timed))
+                spent = sum(counter.nanoseconds for counter in timed)
+                kernel.time = DeviceTime(
+                    launches=sum(counter.timed for counter in timed),
+                    total_ns=spent,
+                    median_ns=rows[len(rows) // 2] if rows else None,
+                    share=spent / total if total else 0.0,
+                    first_ns=max((each.first for each in timed if each.first is not None), default=None),
+                    least_ns=min(counter.least for counter in timed),
+                    most_ns=max(counter.most for counter in timed),
+                )
 
     def _last_calls(self) -> dict[int, list[str]]:
         """Return the functions that processes were in when they ended, by the process."""

@@ -260,7 +260,7 @@ class Spool:
         for entry in entries:
             number, _, what = entry.partition(b"\0")[0].decode("utf-8", "replace").partition(" ")
             if number.isdecimal():
-                failures.append(f"{what}: {os.strerror(int(number))}")
+                failures.append(f"{what}: {os.strerror(int(number))}" if int(number) else what)
         return failures
 
     def tell_outer(self, environment: dict[str, str]) -> None:

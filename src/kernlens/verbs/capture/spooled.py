@@ -20,10 +20,10 @@ _HEAD = struct.Struct("<3Q")
 #: Kinds of entries: one that is not whole or was taken back, a build that has not ended, and one that has.
 VOID, STARTED, BUILD = 0, 1, 2
 #: A counter: its size, its program's process and number, the device, how often the kernel was created and launched, how many
-#: shapes count; behind the room for those are its number in the process, how many launches the device timed, their sum in
-#: nanoseconds, and the name.
+#: shapes count; behind the room for those are its number in the process; of launches that the device timed how many they are,
+#: their sum in nanoseconds, whether the first is known, the first, least and largest; and the name.
 _COUNTER, _SHAPE, _SHAPES = struct.Struct("<7Q"), struct.Struct("<8Q"), 8
-_TIMED = struct.Struct("<3Q")
+_TIMED = struct.Struct("<7Q")
 _COUNTER_TIMES = _COUNTER.size + _SHAPES * _SHAPE.size
 _COUNTER_NAME = _COUNTER_TIMES + _TIMED.size
 #: The device's time of a launch (``native/recording/launch_times.c``): the counter's number, and nanoseconds.
@@ -101,7 +101,8 @@ class Shape:
 @dataclass(slots=True)
 class Counter:
     """The number of times that a process created a kernel, and launched it on a device, with its first eight shapes; and the
-    number of launches that the device timed, with the sum of nanoseconds."""
+    number of launches that the device timed, with the sum of nanoseconds, the first one's (None if it is not known), the least
+    and the most."""
 
     kernel: str
     program: Identity = (0, 0)
@@ -112,6 +113,9 @@ class Counter:
     key: CounterKey = ("", 0)
     timed: int = 0
     nanoseconds: int = 0
+    first: int | None = None
+    least: int = 0
+    most: int = 0
 
 
 def read_times(path: Path) -> dict[CounterKey, list[int]]:
@@ -147,11 +151,9 @@ def read_counters(path: Path) -> list[Counter]:
                 _shape(_SHAPE.unpack_from(content, start + _COUNTER.size + place * _SHAPE.size))
                 for place in range(shape_count)
             ]
-            own, timed, nanoseconds = _TIMED.unpack_from(content, start + _COUNTER_TIMES)
-            key = _process_of(path), own
-            counters.append(
-                Counter(name, (process, number), device, created, launches, shapes, key, timed, nanoseconds)
-            )
+            own, timed, nanoseconds, has_first, first, *range_ = _TIMED.unpack_from(content, start + _COUNTER_TIMES)
+            key, times = (_process_of(path), own), (timed, nanoseconds, first if has_first else None, *range_)
+            counters.append(Counter(name, (process, number), device, created, launches, shapes, key, *times))
         start += size
     return counters
 

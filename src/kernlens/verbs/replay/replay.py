@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernlens.dataclass import dataclass
+from kernlens import log
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Build
 from kernlens.model.kept_launch import IMAGE, KeptLaunch
 from kernlens.recording.reader import Recording
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
+from kernlens.runtime.opencl.error_codes import BUILD_PROGRAM_FAILURE, OpenCLError
 from kernlens.toolchain.confinement import confined_driver, confinement
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.nvidia_clocks import clock_words
@@ -166,8 +168,25 @@ class _Replay:
 
     def run(self, driver: IsolatedDriver, folder: Path) -> Replayed:
         """Run it, and return what came of it."""
+        try:
+            return self._run(driver, folder, is_binary=self._settings.binary)
+        except OpenCLError as error:
+            build = self._recorded.build
+            has_binary = build.binary and not self._settings.binary and _is_recorded(self._device, build)
+            if error.code != BUILD_PROGRAM_FAILURE or not has_binary:
+                raise
+            log.debug("verbs", "the source of %s does not build here: %s", build.title, error)
+            return replace(
+                answer := self._run(driver, folder, is_binary=True),
+                notes=(
+                    *answer.notes,
+                    "the source does not build here alone, as it includes files: the recorded binary ran",
+                ),
+            )
+
+    def _run(self, driver: IsolatedDriver, folder: Path, *, is_binary: bool) -> Replayed:
         settings = self._settings
-        titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=settings.binary)
+        titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=is_binary)
         is_empty = settings.simulate is not None or is_of_simulator(self._device["platform"], os.environ)
         answer = driver.request(
             OPENCL,

@@ -98,6 +98,7 @@ static void plain_rounds(cl_command_queue queue, cl_uint base, int is_ordered)
         tell("plain", mark, "before", "1", to, SIZE);
         for (unsigned i = 0; i < COUNT; ++i)
             to[i] = to[i] * 31 + from[i] + mark;
+        tell("plain", mark, "after", "0", from, SIZE);
         tell("plain", mark, "after", "1", to, SIZE);
         if (last != gate)
             clReleaseEvent(last);
@@ -265,8 +266,9 @@ static void *work(void *number)
     return NULL;
 }
 
-int main(void)
+int main(int count, char **words)
 {
+    const unsigned thread_count = count > 1 ? (unsigned)atoi(words[1]) : THREADS;
     cl_platform_id platform;
     cl_int status;
     pthread_t threads[THREADS];
@@ -278,10 +280,10 @@ int main(void)
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     CHECK(status);
     CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL));
-    for (uintptr_t number = 0; number < THREADS; ++number)
+    for (uintptr_t number = 0; number < thread_count && number < THREADS; ++number)
         if (pthread_create(&threads[number], NULL, work, (void *)number) != 0)
             return 5;
-    for (unsigned number = 0; number < THREADS; ++number)
+    for (unsigned number = 0; number < thread_count && number < THREADS; ++number)
         pthread_join(threads[number], NULL);
     clReleaseProgram(program);
     clReleaseContext(context);

@@ -1,4 +1,5 @@
-/* Builds in a thread while the program looks after children of its own, and prints what it hears of children:
+/* Builds in a thread, as often as the second word says, while the program looks after children of its own, and prints what it
+ * hears of children:
  *
  *     own_children signals    a handler of SIGCHLD, while a read blocks
  *     own_children blocked    SIGCHLD blocked, and looked for afterwards
@@ -25,7 +26,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BUILDS = 4, STAGES = 32 };
+enum { STAGES = 32 };
+
+static unsigned builds;
 
 static cl_platform_id platform;
 static cl_device_id device;
@@ -75,7 +78,7 @@ static void *build(void *unused)
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &child, NULL);
-    for (unsigned number = 0; number < BUILDS; ++number) {
+    for (unsigned number = 0; number < builds; ++number) {
         cl_program program = prepared(number);
         if (clBuildProgram(program, 1, &device, "", NULL, NULL) != CL_SUCCESS)
             abort();
@@ -130,7 +133,7 @@ static void look_after_own(void)
         siginfo_t end;
         if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG) == 0 || errno != ECHILD)
             ++strangers; /* there is a child, ended or not */
-        usleep(2000); /* the build needs the processor */
+        usleep(30000); /* the build needs the processor */
     }
     printf("strangers %d refused %d others %d\n", strangers, refused, others);
 }
@@ -151,7 +154,10 @@ static void give_lock_back(void)
 
 int main(int count, char **words)
 {
-    const char *mode = count > 1 ? words[1] : "";
+    if (count != 3)
+        return 2;
+    const char *mode = words[1];
+    builds = (unsigned)atoi(words[2]);
     pthread_t builder;
     if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS || pipe2(pipe_ends, O_CLOEXEC) != 0 ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
