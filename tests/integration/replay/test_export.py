@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.dataclass import replace
 from kernlens.errors import OutputError
-from kernlens.model.kept_launch import ImageForm, KeptArgument, KeptMemory
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.kept_launch import ImageForm, KeptArgument, KeptLaunch, KeptMemory
 from kernlens.verbs.replay.export import export
+from kernlens.verbs.replay.replay import replay
 from tests.integration.replay.test_replay import (  # noqa: F401
     FIRST,
     IMAGES,
@@ -25,7 +28,7 @@ from tests.integration.replay.test_replay import (  # noqa: F401
     recording,
     with_indirect,
 )
-from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, content
+from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, content, record_launches
 
 pytestmark = pytest.mark.skipif(
     not Path("/etc/OpenCL/vendors/pocl.icd").exists() or not shutil.which("gcc"), reason="no PoCL or gcc"
@@ -101,3 +104,22 @@ def test_a_folder_that_is_not_empty_stays(recording: Path, tmp_path: Path) -> No
     with pytest.raises(OutputError, match="not an empty folder"):
         export(recording, tmp_path, kernel="scale")
     assert [each.name for each in tmp_path.iterdir()] == ["mine"]
+
+
+def test_included_files_and_folders_of_the_machine(tmp_path: Path) -> None:
+    """The recording has what the program includes: it is built from that, and the reproducer brings it along."""
+    home = tmp_path / "home" / "include"
+    source = '#include "own/by.h"\nkernel void k(global int *out) { out[get_global_id(0)] = BY + MORE; }\n'
+    sources = (Source(f"{tmp_path}/home/k.cl", source), Source(f"{home}/own/by.h", "#define BY 40\n"))
+    build = Build(
+        "k", "nothing", options=f"-I {home} -DMORE=2 -s {tmp_path}/home/k.cl", parts=HeldParts(sources=sources)
+    )
+    after = content(struct.pack("<4i", 42, 42, 42, 42))
+    memory = (KeptMemory("buffer", 16, 1, before=content(bytes(16)), after=after),)
+    launch = KeptLaunch("k", 1, 1, (4,), None, (0,), (KeptArgument("memory", memory=0),), memory)
+    path = record_launches(tmp_path / "a.klens", replace(build, options=f"-I {home} -DMORE=2"), launch)
+    assert replay(path, runs=0)[0].is_equal
+    exported = export(record_launches(tmp_path / "b.klens", build, launch), tmp_path / "out")
+    assert "include/own/by.h" in exported.files
+    verify(tmp_path / "out")
+    assert [file for file in exported.files if str(tmp_path).encode() in (tmp_path / "out" / file).read_bytes()] == []
