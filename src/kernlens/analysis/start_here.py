@@ -2,7 +2,8 @@
 
 The work of a kernel is a sum of counts: the instructions that sub-groups ran, the units of global memory and the wavefronts of
 local memory that they moved, and the atomics that had to follow another one. It ranks, and is not time. Launches of which only
-the first work-groups ran count as if the others were like them.
+the first work-groups ran count as if the others were like them. Where a device's time of all these kernels is known, a kernel
+weighs what it took, and its lines share that as they do its work.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.executions import kernel_with_executions
 from kernlens.analysis.observed_causes import LEAST_SHARE, Cause, causes_of_kernel
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour
 from kernlens.model.kernel import Kernel
@@ -23,6 +24,8 @@ from kernlens.model.source_map import SourcePlace
 
 #: Lines that are told of.
 MOST = 5
+#: The place of no kernel among others.
+_NONE = (-1, -1.0)
 #: A cause that wastes less of all work is told only of a line that does much of it.
 _LITTLE = 0.01
 
@@ -30,7 +33,8 @@ _LITTLE = 0.01
 @dataclass(frozen=True, slots=True)
 class StartLine:
     """A line to start at, of a kernel: its ``cause`` of waste, or None for a line that does much and wastes nothing that
-    is known. ``share`` is what the cause wastes, or the line does, of the work of all kernels, from 0 to 1. ``cycles`` is the
+    is known. ``share`` is what the cause wastes, or the line does, of the work of all kernels, from 0 to 1; with ``is_timed``
+    each kernel's work weighs the device's time of its launches, and so do its cycles. ``cycles`` is the
     line's share of all cycles, each instruction's estimated ones as often as sub-groups ran it; None if they are not known of
     every kernel, or the line has no code."""
 
@@ -40,6 +44,7 @@ class StartLine:
     cause: Cause | None
     share: float
     cycles: float | None
+    is_timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +79,46 @@ def start_here(selection: Iterable[tuple[Program, Sequence[Kernel]]], *, has_est
         for kernel in kernels
         if (each := _observed(program, kernel, has_estimate=has_estimate))
     ]
+    is_timed = bool(every) and all(each.work.total() > 0 and _time_of(each.kernel) > 0 for each in every)
+    every = [_timed(each) for each in every] if is_timed else every
     work = sum(each.work.total() for each in every) or 1
     cycles = sum(each.cycles.total() for each in every if each.cycles is not None)
     is_estimated = bool(cycles) and all(each.cycles is not None for each in every)
     causes = [line for each in every for line in _causes(each, work, cycles if is_estimated else 0)]
     heavy = [line for each in every for line in _heavy(each, work, cycles if is_estimated else 0)]
-    lines = _ranked(causes, heavy)
+    lines = [replace(line, is_timed=is_timed) for line in _ranked(causes, heavy)[:MOST]]
     launches = sum(launch.launches for each in every for launch in each.observed.launches)
-    return Start(tuple(lines[:MOST]), len(every), launches, is_estimated)
+    return Start(tuple(lines), len(every), launches, is_estimated)
 
 
 def by_work(
     selection: Sequence[tuple[Program, Sequence[Kernel]]], *, is_together: bool = True
 ) -> list[tuple[Program, list[Kernel]]]:
-    """Return the kernels in the order of their work, the most first and those that nobody observed last. ``is_together``: those
-    of a program stay together."""
-    works = {id(kernel): _work_of(kernel) for _, kernels in selection for kernel in kernels}
-    ordered = [(program, sorted(kernels, key=lambda each: -works[id(each)])) for program, kernels in selection]
+    """Return the kernels in the order of the device's time, where that is known, else of their work, the most first and those
+    that nobody timed or observed last. ``is_together``: those of a program stay together."""
+    works = {id(kernel): (_time_of(kernel), _work_of(kernel)) for _, kernels in selection for kernel in kernels}
+    ordered = [
+        (program, sorted(kernels, key=lambda each: works[id(each)], reverse=True)) for program, kernels in selection
+    ]
     if not is_together:
         ordered = [(program, [kernel]) for program, kernels in ordered for kernel in kernels]
-    return sorted(ordered, key=lambda both: -max((works[id(each)] for each in both[1]), default=0))
+    return sorted(ordered, key=lambda both: max((works[id(each)] for each in both[1]), default=_NONE), reverse=True)
+
+
+def _time_of(kernel: Kernel) -> int:
+    """Return the device's time of a kernel; -1 where nothing says it."""
+    return -1 if kernel.launch_time is None else kernel.launch_time.total_ns
+
+
+def _timed(each: _Observed) -> _Observed:
+    """Return a kernel whose work and cycles add up to the device's time of its launches."""
+    time = _time_of(each.kernel)
+    factor = time / each.work.total()
+    cycles, all_cycles = each.cycles, each.cycles.total() if each.cycles is not None else 0
+    if cycles is not None and all_cycles > 0:
+        cycles = Counter({line: amount * time / all_cycles for line, amount in cycles.items()})
+    work = Counter({line: amount * factor for line, amount in each.work.items()})
+    return replace(each, scale=each.scale * factor, work=work, cycles=cycles)
 
 
 def _work_of(kernel: Kernel) -> float:

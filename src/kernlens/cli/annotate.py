@@ -284,11 +284,11 @@ def _costliest(format_name: str, asked: Asked, contents: Contents) -> Form:
     from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.program_document import SCHEMA
-    from kernlens.verbs.programs import is_observed
+    from kernlens.verbs.programs import is_observed, is_timed
 
     order = asked.sort or (MOVED if _is_uncompiled(contents) else "instructions")
     more: dict[str, Any] = {}
-    if order in OBSERVED_ORDERS or is_observed(contents):
+    if order in OBSERVED_ORDERS or is_observed(contents) or is_timed(contents):
         from kernlens.cli.answers.opening import Opening
 
         opening = Opening(_arranged(order, is_json=format_name == "json"), _width())

@@ -61,5 +61,5 @@ def _kernel(program: Program, name: str, behaviours: Mapping[str, Sequence[Behav
         name, EMPTY, lambda: ListedInstructions((), (), (), ()), line_reason=_REASON, waits_reason=_REASON
     )
     debug = ListedDebug([listed], program.build, Allowance(0))
-    launches = KernelLaunches(None, partial(behaviours.__getitem__, name))
+    launches = KernelLaunches(None, partial(behaviours.__getitem__, name), program.build.device_times.get(name))
     return Kernel(name, _NoCode(listed, debug, program.device), launches)

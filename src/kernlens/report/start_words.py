@@ -14,6 +14,9 @@ from kernlens.report.describe import kernel_words, plural
 #: Of so many kernels it is said where to start: of one, its own causes say it.
 LEAST = 2
 _WORK = "work: instructions of sub-groups, units and wavefronts of memory, and atomics that follow each other"
+_TIMED = "each kernel weighs the device's time of its launches, which its lines share as its work or cycles; "
+#: All work and all cycles, if kernels are weighed by the device's time.
+_WEIGHED = ("all work, weighed by the device's time", "all cycles, weighed so,")
 _ESTIMATE = "cycles: those that IGC estimates of each instruction, as often as it ran"
 
 
@@ -30,7 +33,8 @@ def start_lines(start: Start, least: int = LEAST) -> Iterator[str]:
         yield f"  {number}. {where}: {start_sentence(line)}"
         text = text_of(line)
         yield from (f"       {each}" for each in (text, line.cause.action if line.cause else None) if each)
-    yield f"  {_WORK}{f'; {_ESTIMATE}' if start.has_estimate else ''}"
+    is_timed = start.lines[0].is_timed
+    yield f"  {_TIMED if is_timed else ''}{_WORK}{f'; {_ESTIMATE}' if start.has_estimate else ''}"
 
 
 def _kernel(line: StartLine, has_program: bool) -> str:
@@ -54,11 +58,12 @@ def text_of(line: StartLine) -> str | None:
 def start_sentence(line: StartLine) -> str:
     """Return what is to be said of a line, without its place."""
     cause = line.cause
-    cycles = "" if not line.cycles else f"; {_percent(line.cycles)} of all cycles are this line's"
+    all_work, all_cycles = _WEIGHED if line.is_timed else ("all work", "all cycles")
+    cycles = "" if not line.cycles else f"; {_percent(line.cycles)} of {all_cycles} are this line's"
     if cause is None:
-        return f"no waste is known; {_percent(line.share)} of all work{cycles}"
+        return f"no waste is known; {_percent(line.share)} of {all_work}{cycles}"
     own = "" if cause.share is None else f"{_percent(cause.share)} of the kernel's {cause.resource}, "
-    return f"{cause.kind}: {cause.sentence}; it wastes {own}{_percent(line.share)} of all work{cycles}"
+    return f"{cause.kind}: {cause.sentence}; it wastes {own}{_percent(line.share)} of {all_work}{cycles}"
 
 
 def _percent(share: float) -> str:
@@ -78,6 +83,7 @@ def start_document(start: Start) -> list[dict[str, Any]]:
             "action": line.cause.action if line.cause else None,
             "source": text_of(line),
             "work_share": round(line.share, 4),
+            "is_timed": line.is_timed,
             "cycles_share": None if line.cycles is None else round(line.cycles, 4),
         }
         for line in start.lines

@@ -90,9 +90,8 @@ def advise(
 
 def advised(selection: Selection) -> AdviceAnswer:
     """Return the advice on the kernels of a selection. Raises NotFoundError if it has none."""
-    ordered = (
-        by_work(selection) if any(kernel.behaviours for _, kernels in selection for kernel in kernels) else selection
-    )
+    has_order = any(kernel.behaviours or kernel.launch_time for _, kernels in selection for kernel in kernels)
+    ordered = by_work(selection) if has_order else selection
     places = [(program, kernel) for program, kernels in ordered for kernel in kernels]
     entries = [(program, kernel) for program, kernel in places if kernel.name in program.entry_kernels]
     if not entries:

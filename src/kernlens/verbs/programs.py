@@ -200,6 +200,11 @@ def is_observed(contents: Contents) -> bool:
     return any(build.behaviours for build in contents.recorded)
 
 
+def is_timed(contents: Contents) -> bool:
+    """Return whether recordings hold the device's time of launches."""
+    return any(build.device_times for build in contents.recorded)
+
+
 def select(
     programs: Sequence[Program],
     kernel_names: Sequence[str],

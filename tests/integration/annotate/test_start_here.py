@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 
 from kernlens.analysis.start_here import MOST, by_work, start_here
 from kernlens.loading.open import open_file
+from kernlens.model.device_time import DeviceTime
+from kernlens.recording.reader import Recording
 from kernlens.report.start_words import start_lines
 from tests.documents import check_printed
 from tests.integration.cli.test_cli import kernlens as run
@@ -130,6 +134,39 @@ def test_launches_weigh(folder: Path) -> None:
     often = merged(folder, "often.klens", "mandel.klens", doubled)
     assert [each["kernel"] for each in often if each["kind"]] == ["transpose", "mandel"]
     assert "transpose" in printed("annotate", "often.klens", "--top", "1", cwd=folder).split("\n\n")[1].split("\n")[0]
+
+
+def test_the_device_s_time_weighs(folder: Path) -> None:
+    """A kernel that took nearly all of the device's time is started at, however little of the work is its."""
+    assert merged(folder, "timed.klens", "mandel.klens", "transpose.klens")[0]["kernel"] == "mandel"
+    note_times(folder / "timed.klens", {"mandel": 1_000, "transpose": 99_000})
+    start = started(folder, "timed.klens")
+    assert next(each["kernel"] for each in start if each["kind"]) == "transpose"
+    assert all(each["is_timed"] and each["work_share"] <= 0.01 for each in start if each["kernel"] == "mandel")
+    assert sum(each["cycles_share"] for each in start if each["kernel"] == "transpose") > 0.9
+    text = " ".join(printed("annotate", "timed.klens", "--top", "1", cwd=folder).split())
+    assert "of all work, weighed by the device's time" in text
+    assert "each kernel weighs the device's time of its launches" in text
+    assert "99.0 us of device time" in text
+    note_times(folder / "timed.klens", {"mandel": 1_000})  # Of one kernel alone it weighs nothing.
+    start = started(folder, "timed.klens")
+    assert (next(each["kernel"] for each in start if each["kind"]), start[0]["is_timed"]) == ("mandel", False)
+
+
+def note_times(path: Path, times: dict[str, int]) -> None:
+    """Have a recording say what the device took for its kernels, as a capture of the same programs says it."""
+    with Recording(path) as recording:
+        names = {kernel: build for build in recording.builds() for kernel in build.behaviours}
+    kernels = [
+        {"name": name, "program": names[name].name, "device": names[name].device, "created": 1, "launches": 1, "shapes": [],
+         "time": DeviceTime(1, time, time, 0.5).document}
+        for name, time in times.items()
+    ]  # fmt: skip
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(
+            "INSERT OR REPLACE INTO recording VALUES ('capture', ?)", [json.dumps({"builds": [], "kernels": kernels})]
+        )
+        file.commit()
 
 
 def test_a_folder_is_one_application(folder: Path, tmp_path: Path) -> None:

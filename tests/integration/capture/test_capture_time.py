@@ -14,6 +14,8 @@ import pytest
 
 from kernlens.errors import KernlensError
 from kernlens.verbs.capture.capture import capture
+from tests.documents import check_printed
+from tests.explore_reader import Page
 from tests.integration.capture.capture_fixtures import MAIN, alone, captured, dg2, folder
 from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
 
@@ -96,6 +98,15 @@ def test_times_are_those_that_the_application_reads_itself(tmp_path: Path) -> No
     table = kernlens("inspect", "--sort", "device-time", str(recording)).stdout.splitlines()
     assert [line.split()[0] for line in table if line.startswith(("  few ", "  many "))] == by_time
     assert any("timed launches" in line for line in table)
+    costliest = kernlens("annotate", "--top", "1", "--json", str(recording)).stdout
+    check_printed(["annotate", str(recording), "--top", "1", "--json"], costliest)
+    (listed,) = json.loads(costliest)["programs"]
+    assert [kernel["name"] for kernel in listed["kernels"] if kernel["name"] in by_time] == by_time
+    page = tmp_path / "page.html"
+    assert kernlens("report", str(recording), "-o", str(page)).returncode == 0
+    (program,) = Page(page.read_text()).index["programs"]
+    columns = program["kernels"]
+    assert dict(zip(columns["name"], columns["device_time"], strict=True)) == {"few": few, "many": many}
     same = kernlens("diff", str(recording), str(recording))
     assert (same.returncode, "device time" in same.stdout) == (0, False), same.stdout
 
