@@ -16,6 +16,8 @@ from kernlens.dataclass import replace
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.kept_launch import ImageForm, KeptArgument, KeptLaunch, KeptMemory
+from kernlens.recording.reader import Recording
+from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.verbs.replay.elements import Tolerance
 from kernlens.verbs.replay.replay import replay
 from tests.documents import check_printed
@@ -181,7 +183,11 @@ def test_what_there_is_is_listed(recording: Path) -> None:
     assert "no OpenCL device is called Nobody:0" in kernlens(
         recording, "--kernel", "scale", "--device", "Nobody:0", status=2
     )
-    assert kernlens(recording, "--kernel", "scale", "--device", "Portable:0", "--runs", 1)
+    import pyopencl
+
+    number = next(n for n, platform in enumerate(pyopencl.get_platforms()) if "Portable" in platform.name)
+    for device in ("Portable:0", f"{number}:0", "portable", "Portable:p"):
+        assert replay(recording, kernel="scale", device=device, runs=0)[0].is_equal
 
 
 def test_junit_has_a_case_for_each_build(recording: Path, tmp_path: Path) -> None:
@@ -287,7 +293,6 @@ def test_pointers_lead_to_where_memory_is(kind: str, tmp_path: Path) -> None:
 
 def with_indirect(path: Path) -> None:
     """Say in the recording that the second memory is reached by addresses."""
-    from kernlens.recording.reader import Recording
 
     with Recording(path) as opened:
         (build,) = opened.builds()
@@ -334,3 +339,22 @@ def test_a_recording_without_launches(tmp_path: Path) -> None:
 def test_a_tolerance_accepts_what_is_near(tmp_path: Path, recording: Path) -> None:
     assert replay(recording, kernel="scale", runs=0, tolerance=Tolerance(ulp=4))[0].is_equal
     assert "neither units in the last place (4ulp) nor a share" in kernlens(recording, "--tolerance", "x", status=2)
+
+
+def test_the_binary_runs_where_the_source_does_not_build(recording: Path, tmp_path: Path) -> None:
+    """As a source that includes a file which the recording lacks; on another device its error is the answer."""
+    with Recording(recording) as opened:
+        (build,) = opened.builds()
+        lacking = Source("kernels.cl", f'#include "absent.h"\n{KERNELS}', "recording")
+        own = build.with_parts(sources=(lacking,), kept_launches=())
+        launch = build.kept_launches[0]
+        path = record_launches(tmp_path / "a.klens", own, launch)
+        foreign = record_launches(tmp_path / "b.klens", replace(own, device="another"), launch)
+    (replayed,) = replay(path, runs=0)
+    assert replayed.is_equal
+    assert replayed.builds[0].compared
+    (note,) = replayed.notes
+    assert note.startswith("the recorded binary ran, as the source does not build here: clBuildProgram returned ")
+    assert "absent.h" in note
+    with pytest.raises(OpenCLError, match=r"absent\.h"):
+        replay(foreign, runs=0)

@@ -120,4 +120,5 @@ def _simulated(replayed: Replayed) -> Iterator[str]:
 def _result_words(build: ReplayedBuild) -> str:
     if not build.compared:
         return "nothing to compare"
-    return f"{len(build.differing)} of {plural(len(build.compared), 'result')} differ" if build.differing else "equal"
+    verb = "differs" if len(build.differing) == 1 else "differ"
+    return f"{len(build.differing)} of {plural(len(build.compared), 'result')} {verb}" if build.differing else "equal"

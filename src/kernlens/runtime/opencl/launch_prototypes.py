@@ -58,7 +58,6 @@ CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END = 0x1282, 0x1283
 CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE2D_ARRAY = 0x10F5, 0x10F3
 #: What a kernel may do with memory, and where it is; the host's rights and its own memory are not the kernel's.
 FLAGS_OF_KERNEL = 0x1 | 0x2 | 0x4 | 0x10 | 0x1000
-CL_MEM_READ_ONLY = 0x4
 #: What shared virtual memory may ask for, and that of coarse grain, which every device has that has any.
 FLAGS_OF_SVM, COARSE = 0x1 | 0x2 | 0x4 | 0x400 | 0x800, 0x7
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernlens import log
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Build
@@ -143,9 +143,13 @@ def _position(devices: Sequence[Mapping[str, str]], settings: Settings, recorded
     alike = [
         place
         for place, each in enumerate(devices)
-        if platform.lower() in each["platform"].lower() or platform == str(platforms.index(each["platform"]))
+        if (
+            int(platform) == platforms.index(each["platform"])
+            if re.fullmatch("[0-9]{1,4}", platform)
+            else platform.lower() in each["platform"].lower()
+        )
     ]
-    if name.isdigit() and int(name) < len(alike):
+    if re.fullmatch("[0-9]{1,4}", name) and int(name) < len(alike):
         return alike[int(name)]
     matching = [place for place in alike if name.lower() in devices[place]["name"].lower()]
     if not matching:
@@ -175,14 +179,9 @@ class _Replay:
             has_binary = build.binary and not self._settings.binary and _is_recorded(self._device, build)
             if error.code != BUILD_PROGRAM_FAILURE or not has_binary:
                 raise
-            log.debug("verbs", "the source of %s does not build here: %s", build.title, error)
-            return replace(
-                answer := self._run(driver, folder, is_binary=True),
-                notes=(
-                    *answer.notes,
-                    "the source does not build here alone, as it includes files: the recorded binary ran",
-                ),
-            )
+            answer = self._run(driver, folder, is_binary=True)
+            note = f"the recorded binary ran, as the source does not build here: {error}"
+            return replace(answer, notes=(*answer.notes, note))
 
     def _run(self, driver: IsolatedDriver, folder: Path, *, is_binary: bool) -> Replayed:
         settings = self._settings
