@@ -15,7 +15,7 @@ def test_the_list_is_ordered_by_the_device_s_time(open_report: Open) -> None:
     index = whole.index
     (program,) = index["programs"]
     times = {"device_time": [*TIMES.values()], "timed_launches": [1, 2, None]}
-    figures = [*index["figures"], {"key": "device_time", "heading": "device time"}]
+    figures = [*index["figures"], {"key": "device_time", "heading": "device time", "unit": "nanoseconds"}]
     programs = [program | {"kernels": program["kernels"] | times}]
     viewer = open_report(ExploreDocument(index | {"programs": programs, "figures": figures}, whole.chunks))
     viewer.find(".pick .name", has_text="second").wait_for()
