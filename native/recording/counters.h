@@ -33,7 +33,7 @@ void counters_launched(const void *kernel, const void *device, const struct shap
 /* Returns the kernel's counter for a device, NULL if it is not known, and counts launches. With LOCK_RECORDER held. */
 struct counter *counters_find(const void *kernel, const void *device);
 void counter_add(struct counter *counter, const struct tally *launched);
-/* Whether a launch that is to be timed is the first one of its counter and process; to be asked once for each. With LOCK_RECORDER held. */
+/* Whether a launch that is to be timed is the first one of its counter and process; asked once for each. With LOCK_RECORDER held. */
 bool counter_begins_times(struct counter *counter);
 /* Adds the device's time of a launch, and returns the counter's number among its process's. With LOCK_RECORDER held. */
 uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds, bool is_first);

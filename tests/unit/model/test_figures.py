@@ -41,8 +41,8 @@ LISTS = (
 )  # fmt: skip
 #: How many figures in one place make a list of them.
 A_LIST = 3
-#: What the viewer shows of every kernel, and colours by, whatever others there are.
-ALWAYS_SHOWN = {"instructions", "code_size", "simd", "grf_count", "spill_bytes"}
+#: What the viewer shows of every kernel, colours by and orders by, whatever others there are.
+ALWAYS_SHOWN = {"instructions", "code_size", "simd", "grf_count", "spill_bytes", "device_time"}
 
 
 def test_no_second_list_of_figures() -> None:

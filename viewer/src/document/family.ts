@@ -1,4 +1,4 @@
-import type { ProgramInfo } from "./schema";
+import type { FigureInfo, ProgramInfo } from "./schema";
 
 /** Whether the code is a listing of another vendor's disassembler: its device has no general registers of one size, which IGA's
  * operands, lanes and scoreboard go with. */
@@ -6,7 +6,10 @@ export function isListed({ device, register_bytes }: Pick<ProgramInfo, "device" 
   return device !== null && register_bytes === null;
 }
 
+/** The unit of times. */
+export const NANOSECONDS = "nanoseconds";
+
 /** Whether a figure is of one run, as a capture timed it, and says nothing of the code: no kernels are compared by it. */
-export function isOfRun(key: string): boolean {
-  return key === "device_time" || key === "timed_launches";
+export function isOfRun({ unit }: FigureInfo): boolean {
+  return unit === NANOSECONDS || unit === "launches";
 }

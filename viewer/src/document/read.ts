@@ -15,8 +15,8 @@ export function readIndex(written: unknown): Index {
     title: text(index.title, "title"),
     opcodes: textsByName(index.opcodes, "opcodes"),
     figures: list(index.figures, "figures").map((each) => {
-      const { key, heading } = object(each, "figures");
-      return { key: text(key, "figures"), heading: text(heading, "figures") };
+      const { key, heading, unit = "" } = object(each, "figures");
+      return { key: text(key, "figures"), heading: text(heading, "figures"), unit: text(unit, "figures") };
     }),
     search: textOrNull(index.search, "search"),
     own_lines: index.own_lines === true,

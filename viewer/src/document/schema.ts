@@ -126,6 +126,7 @@ export interface KernelColumns {
 export interface FigureInfo {
   key: string;
   heading: string;
+  unit: string;
 }
 
 export interface StageInfo {

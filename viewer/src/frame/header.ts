@@ -1,6 +1,6 @@
-import { isListed, isOfRun } from "../document/family";
+import { isListed, isOfRun, NANOSECONDS } from "../document/family";
 import type { Kernel } from "../document/kernel";
-import type { Index, ProgramInfo } from "../document/schema";
+import type { FigureInfo, Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
 import { count, duration, fill, h, visible } from "../dom";
 import { spillWords } from "./kernels";
@@ -60,11 +60,12 @@ export function figures(index: Index, shown: Shown, before: Shown | null, showPe
 const ELSEWHERE = new Set(["instructions", "code_size", "simd", "grf_count", "spill_bytes"]);
 
 /** The figures that the compiler of another vendor states, under its own names; what there is none of is left out. */
-function stated(index: Index, { program: { kernels }, row }: Shown, isShown: (key: string) => boolean): HTMLElement[] {
-  return index.figures.flatMap(({ key, heading }) => {
+function stated(index: Index, { program: { kernels }, row }: Shown, isShown: (figure: FigureInfo) => boolean): HTMLElement[] {
+  return index.figures.flatMap((figure) => {
+    const { key, heading, unit } = figure;
     const value = kernels.figures.get(key)?.[row] ?? null;
-    if (value === null || value === 0 || ELSEWHERE.has(key) || !isShown(key)) return [];
-    return [h("span", { class: key.endsWith("_spills") ? "warn" : null }, `${heading} `, h("b", {}, key === "device_time" ? duration(value) : count(value)))];
+    if (value === null || value === 0 || ELSEWHERE.has(key) || !isShown(figure)) return [];
+    return [h("span", { class: key.endsWith("_spills") ? "warn" : null }, `${heading} `, h("b", {}, unit === NANOSECONDS ? duration(value) : count(value)))];
   });
 }
 

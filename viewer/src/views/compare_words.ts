@@ -51,7 +51,7 @@ interface Card {
 
 /** The figures of both sides: the usual ones, and all others that differ. */
 export function cardsOf(index: Index, old: Choice, now: Choice, kernels: readonly [Kernel, Kernel]): Card[] {
-  const stated = index.figures.filter(({ key }) => !isOfRun(key)).map(({ key, heading }): Card => {
+  const stated = index.figures.filter((figure) => !isOfRun(figure)).map(({ key, heading }): Card => {
     const [before, after] = [old, now].map(({ entry }) => entry.program.kernels.figures.get(key)?.[entry.row] ?? null);
     return { key, heading, old: before, now: after };
   });

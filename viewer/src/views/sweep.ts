@@ -128,7 +128,7 @@ export class SweepView implements View {
 
 /** Each kernel of the list with the figures that its index has. */
 function sweepOf({ programs, figures }: Pick<Index, "figures" | "programs">): Row[] {
-  const keys = [...figures.map(({ key }) => key).filter((key) => !isOfRun(key)), "memory", "peak"];
+  const keys = [...figures.filter((each) => !isOfRun(each)).map(({ key }) => key), "memory", "peak"];
   return programs.flatMap((program) => {
     const { device, toolchain, options, kernels, versions } = program;
     return kernels.name.map((kernel, row) => ({
