@@ -244,5 +244,7 @@ def test_rounds_are_what_the_kernels_count_themselves(
     assert kernel.trip_weights.observed is not None
     notes = kernel.trip_weights.observed.notes
     assert not any("one round each" in note for note in notes)
-    if name == "condition in the middle":  # Its load is in front of the loop once more where the condition is at the end.
+    if (
+        name == "condition in the middle"
+    ):  # Its load is in front of the loop once more where the condition is at the end.
         assert not any("at most" in note for note in notes)
