@@ -248,9 +248,9 @@ static void *extension_function(const char *name)
 
 static void *in_front(cl_platform_id platform, const char *name, void *function)
 {
-    if (strcmp(name, "clCreateProgramWithILKHR") == 0)
+    if (strcmp(name, "clCreateProgramWithILKHR") == 0 && (function != NULL || recorder_translates_il()))
         return create_program_with_il_khr(platform, function);
-    return recorder_function(platform, name, tables_in_front(platform, name, function));
+    return function != NULL ? recorder_function(platform, name, tables_in_front(platform, name, function)) : NULL;
 }
 
 static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, const char *name)
@@ -259,7 +259,7 @@ static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, cons
     if (ours != NULL)
         return ours;
     void *function = below->clGetExtensionFunctionAddressForPlatform(platform, name);
-    return function != NULL ? in_front(platform, name, function) : NULL;
+    return name != NULL ? in_front(platform, name, function) : NULL;
 }
 
 /* The platform whose function of that name this is; NULL if it is none's. */

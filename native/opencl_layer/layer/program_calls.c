@@ -79,20 +79,20 @@ static cl_platform_id platform_of(cl_context context)
 
 static cl_program CL_API_CALL create_with_il_khr(cl_context context, const void *il, size_t length, cl_int *error_ret)
 {
+    cl_int error = CL_SUCCESS;
+    cl_program program = recorder_replace_il(context, il, length, &error);
     create_with_il_fn create = create_of(platform_of(context));
-    if (create == NULL) { /* no context of a platform that ever gave the function out */
-        if (error_ret != NULL)
-            *error_ret = CL_INVALID_CONTEXT;
-        return NULL;
-    }
-    cl_program program = recorder_replace_il(context, il, length, error_ret);
-    return program != NULL ? program : new_program(tables_seen(context, create(context, il, length, error_ret)));
+    if (program == NULL && error == CL_SUCCESS && create == NULL)
+        error = CL_INVALID_CONTEXT; /* none of a platform that ever gave the function out */
+    if (error_ret != NULL)
+        *error_ret = error;
+    return program != NULL || error != CL_SUCCESS ? program : new_program(tables_seen(context, create(context, il, length, error_ret)));
 }
 
 void *create_program_with_il_khr(cl_platform_id platform, void *of_platform)
 {
     void *function = (void *)create_with_il_khr;
-    if (create_of(platform) != NULL)
+    if (of_platform == NULL || create_of(platform) != NULL)
         return function;
     lock_take(LOCK_PLATFORMS);
     if (il_platform_count < PLATFORMS) {

@@ -192,6 +192,8 @@ static void add_source(struct build_event *event, cl_program program)
         add_owned(event, "source", source, size);
     } else {
         char *il = program_il(program, &size);
+        if (il == NULL && modules_are_translated())
+            il = own_answers_il(program, &size);
         add_owned(event, "spirv", il, size);
         constants_add(&event->event, program);
     }

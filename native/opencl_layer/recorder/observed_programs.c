@@ -22,12 +22,36 @@ static bool interprets(cl_device_id device)
     return platform_name(device, name, sizeof name) && strcmp(name, "Oclgrind") == 0;
 }
 
+bool context_is_interpreted(cl_context context)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    return below->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &size) == CL_SUCCESS &&
+           size >= sizeof *devices && interprets(devices[0]);
+}
+
+/* The device takes SPIR-V, as that is translated. */
+static cl_int extensions(cl_device_id device, size_t room, void *value, size_t *size_ret)
+{
+    char own[4096];
+    cl_int status = next->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof own, own, NULL);
+    FREED char *all = status == CL_SUCCESS ? text_format("%s cl_khr_il_program", own) : NULL;
+    return all != NULL ? info_answer(all, strlen(all) + 1, room, value, size_ret)
+                       : next->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, room, value, size_ret);
+}
+
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size_ret)
 {
     static const cl_device_type type = CL_DEVICE_TYPE_GPU;
-    return name == CL_DEVICE_TYPE && device != NULL && interprets(device)
-               ? info_answer(&type, sizeof type, room, value, size_ret)
-               : next->clGetDeviceInfo(device, name, room, value, size_ret);
+    static const char modules[] = "SPIR-V_1.2";
+    if (device == NULL || !interprets(device))
+        return next->clGetDeviceInfo(device, name, room, value, size_ret);
+    if (name == CL_DEVICE_TYPE)
+        return info_answer(&type, sizeof type, room, value, size_ret);
+    if (name == CL_DEVICE_IL_VERSION && modules_are_translated())
+        return info_answer(modules, sizeof modules, room, value, size_ret);
+    return name == CL_DEVICE_EXTENSIONS && modules_are_translated() ? extensions(device, room, value, size_ret)
+                                                                    : next->clGetDeviceInfo(device, name, room, value, size_ret);
 }
 
 void observed_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)

@@ -94,6 +94,13 @@ static bool own_bytes(cl_program program, cl_program_info name, char **bytes, si
     return replaced;
 }
 
+char *own_answers_il(cl_program program, size_t *size)
+{
+    char *bytes = NULL;
+    own_bytes(program, CL_PROGRAM_IL, &bytes, size);
+    return bytes;
+}
+
 static cl_int CL_API_CALL get_info(cl_program program, cl_program_info name, size_t room, void *value, size_t *size_ret)
 {
     FREED char *bytes = NULL;
@@ -106,11 +113,11 @@ static cl_int CL_API_CALL get_info(cl_program program, cl_program_info name, siz
     return info_answer(bytes, size, room, value, size_ret);
 }
 
-void own_answers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
+void own_answers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind, bool options_change)
 {
     next = behind;
     forks_watch(after_fork);
     dispatch->clGetProgramInfo = get_info;
-    if (options_are_added() || programs_are_observed())
+    if (options_change)
         dispatch->clGetProgramBuildInfo = get_build_info;
 }

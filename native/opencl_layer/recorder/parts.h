@@ -102,6 +102,12 @@ void added_take_out(char *options);
 /* Takes from the environment whether there are, and puts its function into the table then. For a loading layer, before the others. */
 void observed_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
 bool programs_are_observed(void);
+bool context_is_interpreted(cl_context context);
+/* observed_modules.c: SPIR-V that the interpreter gets as bitcode. */
+bool modules_are_translated(void);
+/* Returns the bitcode of a module, which is to be freed; NULL if it is refused. */
+char *observed_module(const void *il, size_t length, size_t *size);
+
 /* Returns the options of a build as the interpreter gets them, in place of the `extended` ones (NULL: the application's `options`),
  * which it frees then, and notes the build's number; those themselves for others. */
 char *with_observed(char *extended, const char *options, struct build_event *event, cl_program program);
@@ -123,10 +129,13 @@ void observed_turn_end(void);
     })
 
 /* own_answers.c: what programs answer, where a capture changed what the driver got, is what the application gave. */
-/* Puts its functions into the table, in front of those `behind`. For a loading layer. */
-void own_answers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Puts its functions into the table, in front of those `behind`; `options_change` tells whether options of builds do. For a loading
+ * layer. */
+void own_answers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind, bool options_change);
 /* Notes what the application made a program from that something else stands in for. */
 void own_answers_made_from(cl_program program, enum made_from form, const struct view *bytes);
+/* Returns the IL that the application made such a program from, which is to be freed; NULL if none. */
+char *own_answers_il(cl_program program, size_t *size);
 /* The handle is a new program's. */
 void own_answers_forget(cl_program program);
 
@@ -178,7 +187,8 @@ void *simulated_memory_function(const char *name, void *of_platform);
 /* replaced_programs.c: programs that something else stands in for (recording/replacements.h). */
 /* Puts its functions into the table, in front of those `behind`, if there is something to replace. */
 void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
-/* Makes a program from what stands in for one made from this IL, for functions that are in no table; NULL if nothing does. */
+/* Makes a program from what stands in for one made from this IL, or for the interpreter, for functions that are in no table; NULL if
+ * nothing does, with an error where that was tried. */
 cl_program replaced_program_from_il(cl_context context, const void *il, size_t length, cl_int *error_ret);
 
 /* current_calls.c: the calls that the application is in. */

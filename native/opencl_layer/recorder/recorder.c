@@ -206,6 +206,11 @@ cl_program recorder_replace_il(cl_context context, const void *il, size_t length
     return replaced_program_from_il(context, il, length, error_ret);
 }
 
+bool recorder_translates_il(void)
+{
+    return next != NULL && modules_are_translated();
+}
+
 void recorder_hook(cl_icd_dispatch *dispatch)
 {
     if (!spool_open())
@@ -229,7 +234,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     queues_hook(dispatch, next);
     timed_launches_hook(dispatch, next);
     observed_programs_hook(dispatch, next);
-    own_answers_hook(dispatch, next);
+    own_answers_hook(dispatch, next, options_are_added() || programs_are_observed());
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
     kept_launches_hook(dispatch, next);

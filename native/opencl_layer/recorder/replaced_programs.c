@@ -95,25 +95,49 @@ static cl_program CL_API_CALL create_with_binary(cl_context context, cl_uint cou
                                                              error_ret);
 }
 
+/* Makes a program for the interpreter; NULL if that is not the context's. */
+static cl_program translated(cl_context context, const struct view *module, cl_int *error_ret)
+{
+    if (!modules_are_translated() || !context_is_interpreted(context))
+        return NULL;
+    struct view bitcode;
+    FREED char *bytes = observed_module(module->bytes, module->size, &bitcode.size);
+    bitcode.bytes = (const unsigned char *)bytes;
+    cl_int error = CL_INVALID_VALUE;
+    cl_program program = bytes != NULL ? from_binary(context, &bitcode, &error) : NULL;
+    if (program != NULL)
+        own_answers_made_from(program, FROM_IL, module);
+    if (error_ret != NULL)
+        *error_ret = program != NULL ? CL_SUCCESS : error;
+    return program;
+}
+
 static cl_program CL_API_CALL create_with_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
 {
-    cl_program program = replaced_program_from_il(context, il, length, error_ret);
-    return program != NULL ? program : next->clCreateProgramWithIL(context, il, length, error_ret);
+    cl_int error = CL_SUCCESS;
+    cl_program program = replaced_program_from_il(context, il, length, &error);
+    if (error_ret != NULL)
+        *error_ret = error;
+    return program != NULL || error != CL_SUCCESS ? program : next->clCreateProgramWithIL(context, il, length, error_ret);
 }
 
 cl_program replaced_program_from_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
 {
-    return next != NULL ? replaced(context, FROM_IL, &(struct view){il, length}, error_ret) : NULL;
+    const struct view module = {il, length};
+    cl_program program = next != NULL ? replaced(context, FROM_IL, &module, error_ret) : NULL;
+    return program != NULL || next == NULL ? program : translated(context, &module, error_ret);
 }
 
 void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
 {
     replacements_open();
-    if (!replacements_are_there())
+    if (!replacements_are_there() && !modules_are_translated())
         return;
     next = behind;
-    dispatch->clCreateProgramWithSource = create_with_source;
-    dispatch->clCreateProgramWithBinary = create_with_binary;
+    if (replacements_are_there()) {
+        dispatch->clCreateProgramWithSource = create_with_source;
+        dispatch->clCreateProgramWithBinary = create_with_binary;
+    }
     if (behind->clCreateProgramWithIL != NULL)
         dispatch->clCreateProgramWithIL = create_with_il;
 }

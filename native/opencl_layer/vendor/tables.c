@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "opencl_layer/vendor/tables.h"
 
+#include "base/loader.h"
 #include "base/locks.h"
 #include "base/owned.h"
 #include "opencl_layer/vendor/from_type.h"
 #include "opencl_layer/vendor/functions.h"
+#include "opencl_layer/vendor/regions.h"
 #include "recording/spool.h"
 
 #include <errno.h>
@@ -110,51 +112,11 @@ const cl_icd_dispatch *real_of(const void *object)
     return entry != NULL ? &entry->real : table;
 }
 
-/* Memory of this process: from where to where, and with which rights. */
-struct region {
-    uintptr_t begin, end;
-    int rights;
-};
-
-static bool holds(const struct region *region, uintptr_t address)
+/* Returns the OpenCL loader's function of a name. A driver that exports the name itself may have it in
+ * its table in place of its own; calls through the loader then go round for ever. */
+static void *of_loader(size_t index)
 {
-    return region->begin <= address && address + sizeof(void *) <= region->end;
-}
-
-/* Finds the memory around an address; false if there is none, or the system does not say. */
-static bool region_find(uintptr_t address, struct region *region)
-{
-    FILE *maps = fopen("/proc/self/maps", "re");
-    FREED char *line = NULL;
-    size_t room = 0;
-    bool is_there = false;
-    while (maps != NULL && !is_there && getline(&line, &room, maps) > 0) {
-        char rights[5];
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &region->begin, &region->end, rights) != 3)
-            continue;
-        region->rights = (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) |
-                         (rights[2] == 'x' ? PROT_EXEC : 0);
-        is_there = holds(region, address);
-    }
-    if (maps != NULL)
-        fclose(maps);
-    return is_there;
-}
-
-/* Writes one entry of a table, which may be in memory that is only to be read. Other threads call through it meanwhile. */
-static bool entry_write(uintptr_t place, void *function, struct region *region)
-{
-    if (!holds(region, place) && !region_find(place, region))
-        return false;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *start = (void *)(place / page * page);
-    bool locked = (region->rights & PROT_WRITE) == 0;
-    if (locked && mprotect(start, page, region->rights | PROT_WRITE) != 0)
-        return false;
-    __atomic_store_n((void **)place, function, __ATOMIC_RELEASE);
-    if (locked)
-        mprotect(start, page, region->rights);
-    return true;
+    return loader_function("libOpenCL.so.1", FUNCTIONS[index].name);
 }
 
 /* Returns the driver's own function of a table's entry; NULL if the table may end before it, or has none.
@@ -168,9 +130,9 @@ static void *own_function(const struct owner *owner, const cl_icd_dispatch *tabl
         return entry_of(table, offset);
     uintptr_t place = (uintptr_t)table + offset;
     void *named = owner->find(owner->driver, owner->platform, FUNCTIONS[index].name);
-    if (named == NULL || (!holds(region, place) && !region_find(place, region)) || (region->rights & PROT_READ) == 0)
+    if (named == NULL || (!region_holds(region, place) && !region_find(place, region)) || (region->rights & PROT_READ) == 0)
         return NULL;
-    return entry_of(table, offset) == named ? named : NULL;
+    return entry_of(table, offset) == named || entry_of(table, offset) == of_loader(index) ? named : NULL;
 }
 
 /* Keeps what stands in the table. With the lock held. */
@@ -207,9 +169,10 @@ static void put_in_front(const struct known_table *entry, cl_icd_dispatch *table
         size_t offset = FUNCTIONS[index].offset;
         void *own = entry_of(&entry->real, offset);
         void *function = entry->is_held[index] ? in_front_of(offset, own, &entry->owner) : NULL;
-        if (function == NULL || entry_of(table, offset) != own)
+        void *stands = entry_of(table, offset);
+        if (function == NULL || (stands != own && (FUNCTIONS[index].release <= entry->owner.version || stands != of_loader(index))))
             continue;
-        if (!entry_write((uintptr_t)table + offset, function, &region)) {
+        if (!region_write((uintptr_t)table + offset, function, &region)) {
             spool_missing("calls of a driver whose table of functions cannot be written", EACCES);
             return;
         }

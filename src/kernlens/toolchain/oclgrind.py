@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,6 +94,15 @@ class Oclgrind:
         if not completed.ok:
             raise _failure(completed, f"run {module}, as llvm-spirv refuses it")
         return read_beside(target, folder)
+
+    @property
+    def translator_script(self) -> str | None:
+        """A script for sh that writes the bitcode of a SPIR-V module, its argument, to standard output, and what is wrong to a
+        file beside the module; None if the translator is not installed."""
+        if self.translator is None:
+            return None
+        words = map(shlex.quote, self.toolchain.command(self.translator, "-r"))
+        return f'exec {" ".join(words)} "$1" -o - 2>"$1.log"\n'
 
     def text(self, bitcode: bytes, folder: str) -> str:
         """Return LLVM's text of bitcode."""

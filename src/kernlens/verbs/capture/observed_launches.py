@@ -19,6 +19,7 @@ from kernlens.verbs.capture.spool import BuildEvent, Spool
 from kernlens.verbs.capture.spooled import Counter, Identity, Shape, read_fields
 from kernlens.verbs.observe.observe import without_lockstep
 
+_LONGEST_REASON = 200
 _Sizes = tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
@@ -34,6 +35,7 @@ class ObservedLaunches:
         self._links: dict[tuple[int, str], int] = defaultdict(int)
         self.missing: list[str] = []
         self._refused = set(self._refusals(spool))
+        self.missing += self._untranslated(spool)
         for path in spool.files("observation"):
             try:
                 launches = split_observations(read_beside(path, path.parent))
@@ -46,6 +48,19 @@ class ObservedLaunches:
                     self._of_builds[launch.build][launch.kernel].append(launch)
                 else:
                     self._of_links[process, launch.kernel].append(launch)
+
+    @staticmethod
+    def _untranslated(spool: Spool) -> Iterator[str]:
+        """Yield a sentence on each reason why a program was not made from SPIR-V."""
+        reasons = set()
+        for path in spool.files("untranslated"):
+            try:
+                fields = dict(read_fields(read_beside(path, path.parent), path.name))
+                reasons.add(fields["reason"].rstrip(b"\0").decode("utf-8", "replace")[:_LONGEST_REASON])
+            except (KernlensError, OSError, KeyError) as error:
+                reasons.add(str(error))
+        for reason in sorted(reasons):
+            yield f"llvm-spirv made no program of SPIR-V for Oclgrind, so the application got none: {reason}"
 
     def _refusals(self, spool: Spool) -> Iterator[tuple[Identity, str]]:
         """Yield the kernels that the interpreter did not make."""

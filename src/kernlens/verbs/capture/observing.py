@@ -35,6 +35,8 @@ SECONDS = 20.0
 LAUNCHES = 8
 #: The variable that the plugin and the layer read.
 OBSERVE = "KERNLENS_OBSERVE"
+#: Names the script that translates an application's SPIR-V.
+TRANSLATOR = "KERNLENS_OBSERVE_TRANSLATOR"
 _CREDENTIALS = struct.Struct("3i")
 _LONGEST_QUESTION = 1 << 16
 
@@ -65,7 +67,12 @@ class Observing:
         }
         sizes = {"OCLGRIND_LOCAL_MEM_SIZE": 64 << 10, "OCLGRIND_GLOBAL_MEM_SIZE": 3 << 30, "OCLGRIND_DATA_RACES": 1}
         chosen = {name: environment.get(name, str(value)) for name, value in sizes.items()}
-        return {**oclgrind(self.toolchain).variables(), **chosen, **own}
+        interpreter = oclgrind(self.toolchain)
+        if (script := interpreter.translator_script) is not None:
+            path = spool.folder / "translate"
+            path.write_text(script)
+            own[TRANSLATOR] = str(path)
+        return {**interpreter.variables(), **chosen, **own}
 
 
 class DeviceCode:

@@ -1,0 +1,81 @@
+"""An unmodified application that makes its program from SPIR-V, on the interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernlens.toolchain.oclgrind import oclgrind
+from kernlens.verbs.observe.observe import observe
+from tests.integration.layers.opencl_layer_fixtures import pocl
+from tests.integration.observe.test_capture_observe import behaviours, builds, captured
+
+pytestmark = [
+    pytest.mark.skipif(
+        not Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so").exists(), reason="no Oclgrind 21.10 (Debian 12's oclgrind)"
+    ),
+    pytest.mark.skipif(not Path("/usr/bin/llvm-spirv-14").exists(), reason="no llvm-spirv-14"),
+]
+SOURCE = """\
+kernel void transpose(global const int *in, global int *out, int side)
+{
+  int x = get_global_id(0), y = get_global_id(1);
+  int value =
+    in[y * side + x];
+  out[x * side + y] = value + 3;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("from_il") / "app"
+    source = Path(__file__).parent / "sources" / "from_il.c"
+    words = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(path), str(source), "-lOpenCL"]
+    subprocess.run(words, check=True, timeout=60)
+    return path
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SPIR-V with lines."""
+    folder = tmp_path_factory.mktemp("module")
+    (folder / "k.cl").write_text(SOURCE)
+    bitcode = oclgrind().build(str(folder / "k.cl"), "", str(folder))
+    (folder / "k.bc").write_bytes(bitcode)
+    subprocess.run(["llvm-spirv-14", folder / "k.bc", "-o", folder / "k.spv"], check=True, timeout=60)
+    return folder / "k.spv"
+
+
+@pytest.mark.parametrize("words", [(), ("ext",)])
+@pytest.mark.parametrize("device", ["h100", "dg2"])
+def test_its_results_and_counts(words: tuple[str, ...], device: str, app: Path, module: Path, tmp_path: Path) -> None:
+    plain = captured(
+        tmp_path, str(app), str(module.with_suffix(".cl")), "source", options=(), on=pocl(tmp_path / "pocl")
+    )
+    done = captured(tmp_path, str(app), str(module), *words, options=("--observe", "--device", device))
+    assert (plain.status, done.status) == (0, 0), done.out + done.err
+    assert done.out.splitlines()[:3] == ["offered: 1", "version: 1", "il: 1"]
+    assert done.out.splitlines()[3] == plain.out.splitlines()[3]
+    every = builds(done)
+    assert every[0].spirv == module.read_bytes()
+    (launch,) = behaviours(every[-1])["transpose"]
+    assert (launch.is_counted, launch.device) == (True, device)
+    arguments = ["ramp:int:4096", "zeros:int:4096", "64"]
+    alone = observe(
+        module, size=[64, 64], group=[16, 4], arguments=arguments, device=device, sub_group=launch.machine.width
+    )
+    assert [(each.place.line, each.requests, each.units) for each in launch.lines] == [
+        (each.place.line, each.requests, each.units) for each in alone.lines
+    ]
+    assert [each.place.line for each in launch.lines if each.requests] == [5, 6]
+
+
+def test_what_is_no_module_is_refused_and_said(app: Path, module: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.spv"
+    broken.write_bytes(module.read_bytes()[:40] + b"\xff" * 400)
+    done = captured(tmp_path, str(app), str(broken), options=("--observe",))
+    assert (done.status, "program: -30" in done.out) == (3, True)
+    assert "llvm-spirv made no program of SPIR-V for Oclgrind, so the application got none: " in done.err
