@@ -22,11 +22,6 @@ struct chunk {
 };
 enum { CHUNK = 1 << 16 };
 
-/* The device's times of launches, in nanoseconds; that of the first one where `has_first` is 1. */
-struct times {
-    uint64_t launches, sum, has_first, first, least, most;
-};
-
 /* A counter as files have it: one behind the other, up to one whose size is 0 or the end (kernlens/verbs/capture/counters.py). */
 struct entry {
     uint64_t size; /* of all of it, in bytes */
@@ -273,18 +268,7 @@ bool counter_begins_times(struct counter *counter)
 uint64_t counter_add_time(struct counter *counter, uint64_t nanoseconds, bool is_first)
 {
     keep(counter->chunk);
-    struct times *times = &counter->entry->times;
-    if (times->launches++ == 0)
-        times->least = nanoseconds;
-    if (nanoseconds < times->least)
-        times->least = nanoseconds;
-    if (nanoseconds > times->most)
-        times->most = nanoseconds;
-    if (is_first) {
-        times->has_first = 1;
-        times->first = nanoseconds;
-    }
-    times->sum += nanoseconds;
+    times_add(&counter->entry->times, nanoseconds, is_first);
     return counter->entry->number;
 }
 

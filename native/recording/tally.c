@@ -22,3 +22,18 @@ void tally_add(struct tally *sum, const struct tally *more)
         tally_launches(sum, &more->shapes[place].shape, more->shapes[place].launches);
     sum->launches = before + more->launches;
 }
+
+void times_add(struct times *times, uint64_t nanoseconds, bool is_first)
+{
+    if (times->launches++ == 0)
+        times->least = nanoseconds;
+    if (nanoseconds < times->least)
+        times->least = nanoseconds;
+    if (nanoseconds > times->most)
+        times->most = nanoseconds;
+    if (is_first) {
+        times->has_first = 1;
+        times->first = nanoseconds;
+    }
+    times->sum += nanoseconds;
+}

@@ -2,6 +2,7 @@
 #ifndef KERNLENS_TALLY_H
 #define KERNLENS_TALLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,14 @@ struct tally {
     } shapes[SHAPES];
 };
 
+/* The device's times of launches, in nanoseconds; that of the first one where `has_first` is 1. */
+struct times {
+    uint64_t launches, sum, has_first, first, least, most;
+};
+
 void tally_launches(struct tally *tally, const struct shape *shape, uint64_t launches);
 void tally_add(struct tally *sum, const struct tally *more);
+/* Adds the time of a launch; `is_first` if it is that of the first one. */
+void times_add(struct times *times, uint64_t nanoseconds, bool is_first);
 
 #endif

@@ -10,7 +10,7 @@ import click
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
-from kernlens.cli.output import Progress, print_json, print_lines, written
+from kernlens.cli.output import print_json, print_lines, written
 from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -118,49 +118,48 @@ def command(asked: Asked) -> None:
         return
     from kernlens.cli.answers.junit import replay_junit
     from kernlens.cli.answers.replay_document import replay_document
-    from kernlens.cli.answers.replay_text import replay_lines
 
     replayed = _replayed(asked)
     with written([(asked.junit, lambda: [replay_junit(replayed).encode("utf-8", "backslashreplace")])]):
         if asked.as_json:
             print_json(replay_document(replayed))
-        else:
-            print_lines(line for each in replayed for line in replay_lines(each, is_one=not asked.all_launches))
     if not all(each.is_equal for each in replayed):
         sys.exit(1)
 
 
 def _replayed(asked: Asked) -> list[Replayed]:
+    from kernlens.cli.answers.replay_text import replay_lines
     from kernlens.verbs.replay.replay import replay
 
-    with Progress("launches", quiet=asked.as_json) as progress:
-        return replay(
-            asked.path,
-            kernel=asked.kernel,
-            launch=asked.launch,
-            all_launches=asked.all_launches,
-            device=asked.device,
-            simulate=asked.simulate,
-            toolchain=asked.toolchain,
-            runs=asked.runs,
-            tolerance=asked.tolerance,
-            source=asked.source,
-            build_options=asked.build_options,
-            replace=asked.replace,
-            binary=asked.binary,
-            timeout=asked.timeout,
-            unconfined=asked.unconfined,
-            on_progress=progress.show if asked.all_launches else None,
-        )
+    def show(answer: Replayed) -> None:
+        print_lines(replay_lines(answer, is_one=not asked.all_launches))
+
+    return replay(
+        asked.path,
+        kernel=asked.kernel,
+        launch=asked.launch,
+        all_launches=asked.all_launches,
+        device=asked.device,
+        simulate=asked.simulate,
+        toolchain=asked.toolchain,
+        runs=asked.runs,
+        tolerance=asked.tolerance,
+        source=asked.source,
+        build_options=asked.build_options,
+        replace=asked.replace,
+        binary=asked.binary,
+        timeout=asked.timeout,
+        unconfined=asked.unconfined,
+        on_answer=None if asked.as_json else show,
+    )
 
 
 def _list(asked: Asked) -> None:
     from kernlens.cli.answers.replay_document import kept_document
     from kernlens.cli.answers.replay_text import kept_lines
-    from kernlens.recording.reader import Recording
-    from kernlens.verbs.replay.kept import chosen, recorded_launches
+    from kernlens.verbs.replay.kept import chosen, open_recording, recorded_launches
 
-    with Recording(asked.path) as recording:
+    with open_recording(asked.path) as recording:
         launches = list(recorded_launches(recording))
         if asked.kernel is not None:
             launches = chosen(launches, asked.path, asked.kernel, asked.launch)

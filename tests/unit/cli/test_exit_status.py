@@ -70,6 +70,8 @@ TABLE = [
     (2, "annotate scale.bin -o page.html"),
     (0, "report scale.bin -o page.html"),
     (2, "report scale.bin --kernel none -o page.html"),
+    (2, "replay no-such.klens"),
+    (2, "replay scale.bin"),
     (2, "annotate scale.bin --kernel plain --line 2"),
     (2, "annotate scale.bin --kernel plain --line 2 --json"),
     (2, "annotate scale.bin --line x"),

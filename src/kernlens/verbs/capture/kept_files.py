@@ -158,7 +158,7 @@ def _add_field(fields: _Fields, name: str, content: bytes, path: Path) -> None:
         case "global" | "local" | "offset":
             if len(content) % _NUMBER.size or len(content) > 3 * _NUMBER.size:
                 raise _damaged(path, 0)
-            fields.sizes[name] = tuple(number for (number,) in _NUMBER.iter_unpack(content))
+            fields.sizes[name] = tuple(number for (number,) in _NUMBER.iter_unpack(bytes(content)))
         case "argument":
             fields.arguments.append(_argument(_ARGUMENT.unpack(_sized(content, _ARGUMENT.size, path)), path))
         case "value" if fields.arguments and fields.arguments[-1].size == len(content):

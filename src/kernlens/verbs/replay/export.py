@@ -16,11 +16,10 @@ from kernlens.errors import OutputError, UnsupportedError
 from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build
 from kernlens.model.kept_launch import BY_ADDRESS, IMAGE, KeptArgument, KeptLaunch, KeptMemory
-from kernlens.recording.reader import Recording
 from kernlens.runtime.opencl.launch_prototypes import COARSE, FLAGS_OF_KERNEL
 from kernlens.toolchain.sources.directives import inclusions, joined_lines
 from kernlens.toolchain.sources.includes import join_options, options_with_values, split_options
-from kernlens.verbs.replay.kept import chosen, recorded_launches
+from kernlens.verbs.replay.kept import chosen, open_recording, recorded_launches
 
 _TEMPLATES = Path(__file__).parent / "reproducer"
 _C_KINDS = {
@@ -60,7 +59,7 @@ def export(
     path = Path(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise OutputError(f"{path} exists and is not an empty folder: name another one")
-    with Recording(os.fspath(recording)) as opened:
+    with open_recording(recording) as opened:
         selected = chosen(list(recorded_launches(opened)), os.fspath(recording), kernel, launch)[0]
         files = dict(_files(selected.build, selected.launch))
         try:

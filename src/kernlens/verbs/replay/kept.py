@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.kernel_names import is_named
@@ -10,6 +11,7 @@ from kernlens.errors import NotFoundError, likeliest
 from kernlens.model.build import Build
 from kernlens.model.kept_launch import KeptLaunch
 from kernlens.recording.reader import Recording
+from kernlens.toolchain.sources.source_reading import open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,13 @@ class RecordedLaunch:
     def title(self) -> str:
         """The launch for a person."""
         return f"launch {self.launch.number:,} of {self.launch.kernel}"
+
+
+def open_recording(path: str | os.PathLike[str]) -> Recording:
+    """Open a recording that the user has named, without waiting for a pipe. Raises what ``open_regular`` and ``Recording``
+    raise."""
+    with open_regular(path, "recording"):
+        return Recording(os.fspath(path))
 
 
 def recorded_launches(recording: Recording) -> Iterator[RecordedLaunch]:

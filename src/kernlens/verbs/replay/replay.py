@@ -13,7 +13,6 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.model.build import Build
 from kernlens.model.kept_launch import IMAGE, KeptLaunch
-from kernlens.recording.reader import Recording
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import BUILD_PROGRAM_FAILURE, OpenCLError
@@ -25,7 +24,7 @@ from kernlens.toolchain.shown_files import SIMULATING
 from kernlens.toolchain.simulation import is_of_simulator, simulated_driver
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
-from kernlens.verbs.replay.kept import RecordedLaunch, chosen, recorded_launches
+from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
 from kernlens.verbs.replay.program_of_launch import OtherBuild, programs_of
 from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
@@ -68,14 +67,15 @@ def replay(
     binary: bool = False,
     timeout: float = TIME_LIMIT,
     unconfined: bool = False,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_answer: Callable[[Replayed], None] | None = None,
 ) -> list[Replayed]:
     """Run a launch that a recording keeps, and compare what it leaves with what the application's left.
 
     ``kernel`` chooses the kernel, ``launch`` the number of its launch (None: the first); ``all_launches`` runs all, up to the
     first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which Intel's driver builds and nothing is
     computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another build, which runs in turn with the
-    recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V would be built.
+    recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V would be built. ``on_answer`` gets
+    each answer as it comes: a later launch may end the driver.
 
     Raises KernlensError: NotFoundError for what is not there, UnsupportedError where the machine cannot confine the child,
     OpenCLError where the program does not build here, DriverDiedError where the driver or the kernel ended the child.
@@ -92,25 +92,26 @@ def replay(
         timeout,
         unconfined,
     )
-    with Recording(os.fspath(recording)) as opened:
+    with open_recording(recording) as opened:
         launches = list(recorded_launches(opened))
         if all_launches and kernel is None:
             selected = launches or chosen(launches, os.fspath(recording), None, None)
         else:
             selected = chosen(launches, os.fspath(recording), kernel, launch)
-        return list(_replayed(selected if all_launches else selected[:1], settings, on_progress))
+        answers = []
+        for answer in _replayed(selected if all_launches else selected[:1], settings):
+            answers.append(answer)
+            if on_answer is not None:
+                on_answer(answer)
+        return answers
 
 
-def _replayed(
-    launches: Sequence[RecordedLaunch], settings: Settings, on_progress: Callable[[int, int], None] | None
-) -> Iterator[Replayed]:
+def _replayed(launches: Sequence[RecordedLaunch], settings: Settings) -> Iterator[Replayed]:
     """Yield the replays of launches, up to the first that differs."""
     shown = [] if settings.other is None else settings.other.folders
     with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
         devices = driver.devices(OPENCL)
-        for number, each in enumerate(launches):
-            if on_progress is not None:
-                on_progress(number, len(launches))
+        for each in launches:
             position = _position(devices, settings, each.build)
             answer = _Replay(each, settings, devices[position], position).run(driver, folder)
             yield answer
