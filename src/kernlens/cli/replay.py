@@ -45,6 +45,7 @@ class Asked:
     kernel: str | None = option.value(
         "Kernel to run (default: the only one whose launches were kept).", "--kernel", metavar="KERNEL"
     )
+    program: str | None = option.program()
     launch: int | None = option.number("Number of the kernel's launch.  [default: the first that was kept]", "--launch")
     all_launches: bool = option.flag("Run all launches in order, up to the first that differs.", "--all-launches")
     only_list: bool = option.flag("List the launches that were kept, and run nothing.", "--list")
@@ -113,7 +114,7 @@ def command(asked: Asked) -> None:
         from kernlens.cli.answers.replay_text import exported_lines
         from kernlens.verbs.replay.export import export
 
-        exported = export(asked.path, asked.export, kernel=asked.kernel, launch=asked.launch)
+        exported = export(asked.path, asked.export, kernel=asked.kernel, program=asked.program, launch=asked.launch)
         print_json({"schema": 1, **exported.document}) if asked.as_json else print_lines(exported_lines(exported))
         return
     from kernlens.cli.answers.junit import replay_junit
@@ -137,6 +138,7 @@ def _replayed(asked: Asked) -> list[Replayed]:
     return replay(
         asked.path,
         kernel=asked.kernel,
+        program=asked.program,
         launch=asked.launch,
         all_launches=asked.all_launches,
         device=asked.device,
@@ -160,7 +162,7 @@ def _list(asked: Asked) -> None:
     from kernlens.verbs.replay.kept import chosen, open_recording, recorded_launches
 
     with open_recording(asked.path) as recording:
-        launches = list(recorded_launches(recording))
+        launches = list(recorded_launches(recording, asked.program))
         if asked.kernel is not None:
             launches = chosen(launches, asked.path, asked.kernel, asked.launch)
         print_json(kept_document(launches)) if asked.as_json else print_lines(kept_lines(launches))

@@ -67,7 +67,7 @@ ASKED = {
     "diff": ("diff", "x.klens"),
 }
 #: Verbs that answer for each build by itself, or take sources.
-OF_EACH = {"compile", "link", "observe", "recording", "stages", "sweep"}
+OF_EACH = {"compile", "link", "observe", "recording", "replay", "stages", "sweep"}
 
 
 @pytest.fixture
@@ -244,7 +244,8 @@ def test_a_build_that_was_to_have_no_binary_did_not_fail(
     if schema == 2:
         with closing(sqlite3.connect(folder / "linked.klens")) as older:
             older.execute("UPDATE program SET status = iif(reason = '', 'ok', 'failed')")
-            older.execute("DROP TABLE behaviour")
+            for table in ("behaviour", "launch", "memory"):
+                older.execute(f"DROP TABLE {table}")
             older.execute("PRAGMA user_version = 2")
             older.commit()
     listed = json.loads(kernlens("recording", "list", "linked.klens", "--json").out)["programs"]

@@ -250,6 +250,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("capture", "--simulate", HOSTILE, "--", HOSTILE),
         ("devices", HOSTILE),
         ("report", HOSTILE, "-o", "x.html"),
+        ("replay", HOSTILE),
         ("advise", HOSTILE),
         ("assemble", HOSTILE, "--into", HOSTILE, "-o", "x.bin"),
         ("mcp", HOSTILE),

@@ -52,6 +52,7 @@ def export(
     folder: str | os.PathLike[str],
     *,
     kernel: str | None = None,
+    program: str | None = None,
     launch: int | None = None,
 ) -> Exported:
     """Write a launch into ``folder``, which must be empty or not there. Raises OutputError if it is not, or cannot be written,
@@ -60,7 +61,7 @@ def export(
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise OutputError(f"{path} exists and is not an empty folder: name another one")
     with open_recording(recording) as opened:
-        selected = chosen(list(recorded_launches(opened)), os.fspath(recording), kernel, launch)[0]
+        selected = chosen(list(recorded_launches(opened, program)), os.fspath(recording), kernel, launch)[0]
         files = dict(_files(selected.build, selected.launch))
         try:
             path.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from kernlens.model.build import Build
 from kernlens.model.kept_launch import KeptLaunch
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.sources.source_reading import open_regular
+from kernlens.verbs.absent import programs_meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,14 @@ def open_recording(path: str | os.PathLike[str]) -> Recording:
         return Recording(os.fspath(path))
 
 
-def recorded_launches(recording: Recording) -> Iterator[RecordedLaunch]:
-    """Yield all launches that were kept, program by program in the order of the recording."""
-    for build in recording.builds():
+def recorded_launches(recording: Recording, program: str | None = None) -> Iterator[RecordedLaunch]:
+    """Yield the launches that were kept, program by program in the order of the recording; with ``program`` those of programs
+    of this name, or pattern. Raises NotFoundError if there is none."""
+    builds = recording.builds()
+    if program is not None:
+        meant = programs_meant(program, {build.name for build in builds}, str(recording.path))
+        builds = [build for build in builds if build.name in meant]
+    for build in builds:
         for launch in build.kept_launches:
             yield RecordedLaunch(build, launch)
 

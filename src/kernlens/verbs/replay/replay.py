@@ -54,6 +54,7 @@ def replay(
     recording: str | os.PathLike[str],
     *,
     kernel: str | None = None,
+    program: str | None = None,
     launch: int | None = None,
     all_launches: bool = False,
     device: str | None = None,
@@ -71,8 +72,8 @@ def replay(
 ) -> list[Replayed]:
     """Run a launch that a recording keeps, and compare what it leaves with what the application's left.
 
-    ``kernel`` chooses the kernel, ``launch`` the number of its launch (None: the first); ``all_launches`` runs all, up to the
-    first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which Intel's driver builds and nothing is
+    ``kernel`` chooses the kernel, ``program`` its program, ``launch`` the number of its launch (None: the first);
+    ``all_launches`` runs all, up to the first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which Intel's driver builds and nothing is
     computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another build, which runs in turn with the
     recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V would be built. ``on_answer`` gets
     each answer as it comes: a later launch may end the driver.
@@ -93,7 +94,7 @@ def replay(
         unconfined,
     )
     with open_recording(recording) as opened:
-        launches = list(recorded_launches(opened))
+        launches = list(recorded_launches(opened, program))
         if all_launches and kernel is None:
             selected = launches or chosen(launches, os.fspath(recording), None, None)
         else:
