@@ -73,10 +73,10 @@ def replay(
     """Run a launch that a recording keeps, and compare what it leaves with what the application's left.
 
     ``kernel`` chooses the kernel, ``program`` its program, ``launch`` the number of its launch (None: the first);
-    ``all_launches`` runs all, up to the first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which Intel's driver builds and nothing is
-    computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another build, which runs in turn with the
-    recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V would be built. ``on_answer`` gets
-    each answer as it comes: a later launch may end the driver.
+    ``all_launches`` runs all, up to the first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which
+    Intel's driver builds and nothing is computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another
+    build, which runs in turn with the recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V
+    would be built. ``on_answer`` gets each answer as it comes: a later launch may end the driver.
 
     Raises KernlensError: NotFoundError for what is not there, UnsupportedError where the machine cannot confine the child,
     OpenCLError where the program does not build here, DriverDiedError where the driver or the kernel ended the child.
