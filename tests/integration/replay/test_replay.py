@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kernlens.dataclass import replace
-from kernlens.errors import NotFoundError
+from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.kept_launch import ImageForm, KeptArgument, KeptLaunch, KeptMemory
 from kernlens.recording.reader import Recording
@@ -358,3 +358,12 @@ def test_the_binary_runs_where_the_source_does_not_build(recording: Path, tmp_pa
     assert "absent.h" in note
     with pytest.raises(OpenCLError, match=r"absent\.h"):
         replay(foreign, runs=0)
+
+
+def test_the_binary_of_another_device_is_not_tried(recording: Path, tmp_path: Path) -> None:
+    with Recording(recording) as opened:
+        (build,) = opened.builds()
+        bare = replace(build.with_parts(sources=(), kept_launches=()), device="another")
+        path = record_launches(tmp_path / "a.klens", bare, build.kept_launches[0])
+    with pytest.raises(UnsupportedError, match="--fresh-cache records what programs are built from"):
+        replay(path, runs=0)

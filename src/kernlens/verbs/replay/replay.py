@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kernlens.dataclass import dataclass, replace
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.kept_launch import IMAGE, KeptLaunch
 from kernlens.runtime.driver_environment import DriverEnvironment
@@ -188,6 +188,11 @@ class _Replay:
     def _run(self, driver: IsolatedDriver, folder: Path, *, is_binary: bool) -> Replayed:
         settings = self._settings
         titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=is_binary)
+        if programs[0]["binary"] and not is_binary and not _is_recorded(self._device, self._recorded.build):
+            raise UnsupportedError(
+                f"the recording holds only the binary of {self._recorded.build.title}, for {self._recorded.build.device}, which"
+                f" {self._device['name']} cannot run; capture --fresh-cache records what programs are built from"
+            )
         is_empty = settings.simulate is not None or is_of_simulator(self._device["platform"], os.environ)
         answer = driver.request(
             OPENCL,
