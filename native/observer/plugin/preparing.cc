@@ -19,6 +19,9 @@ namespace kernlens {
 namespace {
 
 constexpr char PASSES[] = "always-inline,function(loop-simplify,sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
+// What puts parts of vectors together again, where GVN took one out of a number as wide as the vector.
+constexpr char VECTORS[] = "function(instcombine)";
+constexpr unsigned WIDEST = 64;  // bits of a number that Oclgrind computes with
 constexpr char MARK[] = "kernlens.prepared";
 constexpr unsigned OF_FUNCTION = ~0u, KERNEL = 76;  // an index of attributes, and a calling convention
 constexpr unsigned SPACE_GLOBAL = 1, SPACE_LOCAL = 3, LONGEST_ARRAY = 16;
@@ -110,6 +113,25 @@ void mark_variables(Opaque *context, const Value *function) {
   interpreter.delete_builder(builder);
 }
 
+bool is_too_wide(const Value *value) {
+  const Opaque *type = interpreter.type(value);
+  return interpreter.type_kind(type) == KIND_INTEGER && interpreter.integer_width(type) > WIDEST;
+}
+
+bool has_wide_numbers(Module *module) {
+  for (Value *function = interpreter.first_function(module); function; function = interpreter.next_function(function))
+    for (const Code *code = interpreter.first_block(function); code; code = interpreter.next_block(code))
+      for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each))
+        if (is_too_wide(each)) return true;
+  return false;
+}
+
+void run(Module *module, const char *passes) {
+  Opaque *options = interpreter.new_pass_options();
+  if (Opaque *error = interpreter.run_passes(module, passes, nullptr, options)) interpreter.drop_error(error);
+  interpreter.delete_pass_options(options);
+}
+
 // Oclgrind keeps what it knows of the code of each kernel, from when a kernel was made of it.
 void have_read_again(Opaque *program, Module *module) {
   interpreter.forget_code(program);
@@ -136,9 +158,8 @@ void prepare(const Opaque *kernel, bool marks) {
       for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each))
         scopes.put(each);
   }
-  Opaque *options = interpreter.new_pass_options();
-  if (Opaque *error = interpreter.run_passes(module, PASSES, nullptr, options)) interpreter.drop_error(error);
-  interpreter.delete_pass_options(options);
+  run(module, PASSES);
+  if (has_wide_numbers(module)) run(module, VECTORS);
   have_read_again(interpreter.program_of_kernel(kernel), module);
 }
 
