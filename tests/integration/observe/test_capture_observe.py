@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from kernlens.verbs.observe.observe import observe
 from tests.documents import check_printed
 from tests.integration.capture.capture_fixtures import MAIN, Done, environment
 from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
+from tests.whole import before_release
 
 pytestmark = pytest.mark.skipif(
     not Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so").exists(), reason="no Oclgrind 21.10 (Debian 12's oclgrind)"
@@ -169,6 +171,28 @@ def test_what_cannot_be_observed_leaves_nothing_behind(app: str, tmp_path: Path)
     assert not list(tmp_path.glob("*.capture"))
     missing = captured(tmp_path, app, "launches", options=("--observe", "--toolchain", "absent"))
     assert "there is no toolchain 'absent'" in missing.err
+
+
+@before_release
+@pytest.mark.skipif(os.geteuid() != 0, reason="the machine's own Oclgrind is hidden by mounts, which needs to be root")
+def test_the_interpreter_of_a_toolchain(app: str, tmp_path: Path) -> None:
+    """Where the machine has none of its own, as Debian 13."""
+    variables = environment(Platform("", {}, late=""), KERNLENS_TOOLCHAINS=str(tmp_path / "toolchains"))
+    subprocess.run([*MAIN, "toolchain", "add", "oclgrind"], env=variables, check=True, timeout=300, capture_output=True)
+    (tmp_path / "empty").mkdir()
+    hidden = [*Path("/usr/lib/x86_64-linux-gnu").glob("liboclgrind*")]
+    mounts = [f"mount --bind /dev/null {each}" for each in hidden]
+    mounts.append(f"mount --bind {tmp_path}/empty /usr/lib/oclgrind")
+    command = [*MAIN, "capture", "--observe", "--device", "h100", "-o", "x.klens", "--", app, "launches"]
+    line = " && ".join([*mounts, 'exec "$@"'])
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", line, "sh", *command],
+        cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    in_full = captured(tmp_path, app, "launches", options=("--observe", "--device", "h100"))
+    assert hidden, "there is something to hide"
+    assert done.returncode == in_full.status == 7, done.stderr
+    assert _ANSWERS.findall(done.stdout) == _ANSWERS.findall(in_full.out)
 
 
 def test_a_program_that_was_linked(app: str, tmp_path: Path) -> None:
