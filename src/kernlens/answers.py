@@ -1,5 +1,5 @@
-"""The types of what ``kernlens.annotate``, ``assemble``, ``diff``, ``check``, ``stages``, ``sweep``, ``capture`` and
-``observe`` return.
+"""The types of what ``kernlens.annotate``, ``assemble``, ``diff``, ``check``, ``stages``, ``sweep``, ``capture``,
+``observe`` and ``replay`` return.
 
 Each ``Tabular`` answer has a ``table``, and gives it to pandas, polars, DuckDB and whoever else takes Arrow's streams.
 """
@@ -32,6 +32,8 @@ from kernlens.verbs.assemble import Assembly
 from kernlens.verbs.capture.capture import Capture
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.difference import Difference
+from kernlens.verbs.replay.elements import Tolerance
+from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
 
 __all__ = [
     "Advice",
@@ -42,6 +44,7 @@ __all__ = [
     "Behaviour",
     "Capture",
     "CapturedKernel",
+    "Compared",
     "Difference",
     "Fault",
     "FigureChange",
@@ -59,10 +62,13 @@ __all__ = [
     "Parting",
     "PassParting",
     "Pipeline",
+    "Replayed",
+    "ReplayedBuild",
     "Sweep",
     "SweepRow",
     "Table",
     "Tabular",
+    "Tolerance",
     "Totals",
     "Unpaired",
     "Verdict",

@@ -48,7 +48,7 @@ export function figures(index: Index, shown: Shown, before: Shown | null, showPe
   }
   else if (registers !== null) parts.push(h("span", {}, h("b", {}, count(registers)), " GRFs available"));
   if (spill !== null)
-    parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of scratch memory for values that did not fit into the registers. What moves there and back is more, as values are stored and filled several times: the spills' colour counts that." }, ...changed(old?.spill, spill), " B", optional(" of scratch"), " for spills"));
+    parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of scratch memory for values that did not fit into the registers. More is moved, as values are stored and filled several times: the spills' colour counts that." }, ...changed(old?.spill, spill), " B", optional(" of scratch"), " for spills"));
   else if (messages !== null && (messages > 0 || old?.messages != null))
     parts.push(h("span", { class: messages > 0 ? "warn" : null, title: spillWords(shown.program.kernels, shown.row) }, ...changed(old?.messages, messages), " spills and fills"));
   parts.push(...stated(index, shown, isListed(shown.program) ? () => true : isOfRun));

@@ -45,7 +45,7 @@ export class Navigator {
   // Takes the focus where a click is on none of its controls, and in browsers whose buttons take none: it would close as a drawer.
   readonly element = h("nav", { "aria-label": "Kernels", tabindex: "-1" });
   private readonly heading = h("h2", {}, "Kernels");
-  private readonly chosen = h("select", { class: "order", "aria-label": "Order", title: "Groups come in the order of their first kernel: worst first, that of what spills most, then of the most instructions. What is compiled here keeps its place until the order is chosen again.", onchange: () => this.turn(this.chosen.value as Order) }, ...ORDERS.map(([value, words]) => h("option", { value }, words)));
+  private readonly chosen = h("select", { class: "order", "aria-label": "Order", title: "Groups come in the order of their first kernel: what spills most, then what has most instructions. What is compiled here keeps its place until the order is chosen again.", onchange: () => this.turn(this.chosen.value as Order) }, ...ORDERS.map(([value, words]) => h("option", { value }, words)));
   private readonly columns = h("div", { class: "nc", role: "group", "aria-label": "Sort by" });
   private readonly all = h("div", { class: "all", role: "none" });
   private readonly above = h("div", { class: "above", "aria-hidden": "true" });

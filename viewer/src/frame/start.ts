@@ -13,7 +13,7 @@ export function startList(lines: readonly StartLine[], entries: readonly Entry[]
     return [h("li", {}, button, " ", h("span", {}, line.title))];
   });
   if (items.length === 0) return null;
-  return h("section", { class: "start", "aria-label": "Start here" }, h("h3", { title: "What wastes most of all kernels, as an interpreter counted on data; not time" }, "Start here"), h("ol", {}, ...items));
+  return h("section", { class: "start", "aria-label": "Start here" }, h("h3", { title: "What wastes most of all kernels, as an interpreter counted" }, "Start here"), h("ol", {}, ...items));
 }
 
 /** The kernel of such a line. */

@@ -13,7 +13,7 @@ from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build
 from kernlens.model.device_time import DeviceTime
-from kernlens.model.figures import FIGURES, figures_of, own_figures
+from kernlens.model.figures import FIGURES, OF_RUNS, figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.recording.reader import Recording
 from kernlens.verbs.capture.spooled import Counter
@@ -74,7 +74,9 @@ class CapturedKernel:
     def figures(self) -> dict[str, int | None]:
         """The figures of its machine code by their keys, None where they are not known; empty if it cannot be read."""
         try:
-            return {} if self.kernel is None else figures_of(self.kernel, (*FIGURES, *own_figures(self.kernel)))
+            own = () if self.kernel is None else own_figures(self.kernel)
+            figures = (*FIGURES, *(figure for figure in own if figure not in OF_RUNS))  # ``time`` has those.
+            return {} if self.kernel is None else figures_of(self.kernel, figures)
         except KernlensError as error:
             log.debug("verbs", "the figures of %s cannot be read: %s", self.name, error)
             return {}
