@@ -11,7 +11,7 @@ from dataclasses import astuple, fields
 from functools import cache
 from math import isfinite
 from types import UnionType
-from typing import Any, ClassVar, NewType, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NewType, TypeVar, get_args, get_origin, get_type_hints
 
 from kernlens.dataclass import replace
 from kernlens.model.behaviour import (
@@ -27,10 +27,12 @@ from kernlens.model.behaviour import (
 )
 from kernlens.model.fault import FAULT_KINDS, Fault
 from kernlens.model.source_map import SourcePlace
-from kernlens.recording.schema import damaged
+from kernlens.recording.checked_json import CheckedJson
 
 T = TypeVar("T")
 _Whole = NewType("_Whole", int)
+_CHECKED = CheckedJson("the behaviour of a kernel")
+_fail, _typed, _text = _CHECKED.fail, _CHECKED.typed, _CHECKED.text
 #: The version that is written.
 VERSION = 1
 #: Bytes of one launch's counts, at most: a kernel of 10,000 lines with 5,000 accesses has a tenth. Bytes of all launches of a
@@ -41,8 +43,6 @@ FREE_OF_KERNEL, RATIO_OF_KERNEL = 8 << 20, 20
 _MOST = 1 << 63
 #: Work-items of a sub-group, at most.
 _WIDEST = 1024
-#: The most characters of a text.
-_LONGEST = 4096
 #: Faults that are kept where the counts are too many.
 _MOST_FAULTS = 100
 _TOO_MANY = "the counts of its lines are too many to be kept"
@@ -62,15 +62,7 @@ def encoded(observed: Behaviour) -> bytes:
 def decoded(content: bytes, kernel: str, launches: int) -> Behaviour:
     """Return what a launch of the kernel did, which ran so often. Raises FormatError if the content is damaged, and if a newer
     kernlens wrote it."""
-    if len(content) > MOST_BYTES:
-        _fail("it is too large")
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        _fail("it cannot be read")
-    row = _typed(document, dict)
-    if row.get("version") != VERSION:
-        _fail("it is of another version")
+    row = _CHECKED.document(content, MOST_BYTES, VERSION)
     return replace(_Decoder(row).behaviour(kernel), launches=_count(launches))
 
 
@@ -229,16 +221,6 @@ def _hints(kind: type) -> dict[str, Any]:
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def _fail(what: str) -> NoReturn:
-    raise damaged(f"the behaviour of a kernel: {what}")
-
-
-def _typed(value: object, kind: type[T]) -> T:
-    if type(value) is not kind:
-        _fail(f"it has a {type(value).__name__} where a {kind.__name__} is expected")
-    return value
-
-
 def _sized(value: object, size: int) -> list[Any]:
     values = _typed(value, list)
     if len(values) != size:
@@ -264,17 +246,6 @@ def _number(value: object) -> float:
     if type(value) not in (int, float) or not 0 <= value < _MOST or not isfinite(value):  # type: ignore[operator,arg-type]
         _fail("an average is none")
     return float(value)  # type: ignore[arg-type]
-
-
-def _text(value: object) -> str:
-    text = _typed(value, str)
-    if len(text) > _LONGEST:
-        _fail("a text is too long")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        _fail("a text is no Unicode")
-    return text
 
 
 def _one_of(values: Sequence[T], number: object) -> T:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, fields
 from functools import partial
-from typing import Any, NoReturn, overload
+from typing import Any, overload
 
 from kernlens.dataclass import NamedTuple, replace
 from kernlens.model.kept_launch import (
@@ -29,8 +29,10 @@ from kernlens.model.kept_launch import (
     KeptMemory,
 )
 from kernlens.recording.blobs import FREE_SIZE, PackedBlob, pack
-from kernlens.recording.schema import damaged
+from kernlens.recording.checked_json import CheckedJson
 
+_CHECKED = CheckedJson("a kept launch")
+_fail, _typed, _text = _CHECKED.fail, _CHECKED.typed, _CHECKED.text
 #: The version that is written.
 VERSION = 1
 #: Bytes of a piece of memory. Content of this size may pack as well as it likes: a buffer of zeros is one piece, many times.
@@ -46,7 +48,6 @@ FREE_MEMORY, RATIO_OF_MEMORY = 4 << 30, 20
 MOST_ARGUMENTS, MOST_MEMORY, MOST_NOTES, MOST_VALUE = 4096, 65_536, 100, 1 << 16
 #: The largest size and place of memory in bytes, and count.
 _MOST_SIZE, _MOST = 1 << 48, 1 << 63
-_LONGEST = 4096
 _SIZES = ("global_size", "local_size", "global_offset")
 _ALLOCATION = tuple(each.name for each in fields(KeptMemory) if each.name not in ("image", BEFORE, AFTER))
 
@@ -115,15 +116,7 @@ def packed_memory(launch: KeptLaunch, stored: Container[object]) -> Iterator[tup
 def decoded(content: bytes, kernel: str, number: int, process: int) -> KeptLaunch:
     """Return a launch without contents of its memory. Raises FormatError if the description is damaged, and if a newer kernlens
     wrote it."""
-    if len(content) > MOST_BYTES:
-        _fail("it is too large")
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        _fail("it cannot be read")
-    row = _typed(document, dict)
-    if row.get("version") != VERSION:
-        _fail("it is of another version")
+    row = _CHECKED.document(content, MOST_BYTES, VERSION)
     memory = tuple(map(_memory, _listed(row.get("memory"), MOST_MEMORY)))
     local = row.get("local_size")
     nanoseconds = row.get("nanoseconds")
@@ -269,16 +262,6 @@ def _check_sizes(launch: KeptLaunch) -> None:
         _fail("its sizes are none")
 
 
-def _fail(what: str) -> NoReturn:
-    raise damaged(f"a kept launch: {what}")
-
-
-def _typed(value: object, kind: type) -> Any:
-    if type(value) is not kind:
-        _fail(f"it has a {type(value).__name__} where a {kind.__name__} is expected")
-    return value
-
-
 def _listed(value: object, most: int) -> list[Any]:
     values: list[Any] = _typed(value, list)
     if len(values) > most:
@@ -309,14 +292,3 @@ def _bytes(value: object) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         _fail("a value is none")
-
-
-def _text(value: object) -> str:
-    text: str = _typed(value, str)
-    if len(text) > _LONGEST:
-        _fail("a text is too long")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        _fail("a text is no Unicode")
-    return text
