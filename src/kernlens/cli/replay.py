@@ -105,7 +105,7 @@ def command(asked: Asked) -> None:
     With --source, --build-options or --replace another build runs in turn with the recorded one, and the answer says
     whether it is right and whether it is faster. The exit status is 1 if a result differs.
 
-    The launch runs in a child process that sees no files but the driver's, and has no network.
+    The launch runs in a child process that can open only the driver's files, without a network.
     """
     if asked.only_list:
         _list(asked)

@@ -87,7 +87,7 @@ def difference_words(compared: Compared) -> str:
 def not_compared_words(replayed: Replayed) -> str:
     """Return what was not compared, as the last line says it."""
     if not replayed.not_compared:
-        return "all memory that the kernel could reach was compared"
+        return "all memory that was kept was compared"
     return f"not compared: {', '.join(replayed.not_compared)}"
 
 
