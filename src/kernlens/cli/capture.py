@@ -359,7 +359,7 @@ def _next_steps(done: Capture, *, is_observed: bool = False) -> list[str]:
     if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
     if done.kept_launches:
-        steps.append(f"      kernlens replay {recording}")
+        steps.append(f"      kernlens replay {recording} --all-launches")
     if done.failed:
         steps.append(f"      {why}")
     return steps

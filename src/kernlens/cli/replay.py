@@ -93,6 +93,7 @@ class Asked:
         Rule("--all-launches", excludes=("--launch", "--export", "--list"), why="runs every launch"),
         Rule("--list", excludes=("--export", "--junit"), why="runs nothing"),
         Rule("--export", excludes=("--junit",), why="runs nothing"),
+        Rule("--export", excludes=("--source", "--build-options", "--replace"), why="writes the recorded program"),
         Rule("--replace", excludes=("--source", "--build-options"), why="names a binary that is built already"),
         Rule("--simulate", excludes=("--device",), why="chooses the device"),
         Rule("--toolchain", needs=("--simulate",), why="another device has its own driver"),

@@ -18,7 +18,7 @@ from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.kept_launch import ImageForm, KeptArgument, KeptLaunch, KeptMemory
 from kernlens.recording.reader import Recording
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.verbs.replay.elements import Tolerance
+from kernlens.verbs.replay.elements import Tolerance, signature_of
 from kernlens.verbs.replay.replay import replay
 from tests.documents import check_printed
 from tests.writers.kept_launches import (
@@ -367,3 +367,11 @@ def test_the_binary_of_another_device_is_not_tried(recording: Path, tmp_path: Pa
         path = record_launches(tmp_path / "a.klens", bare, build.kept_launches[0])
     with pytest.raises(UnsupportedError, match="--fresh-cache records what programs are built from"):
         replay(path, runs=0)
+
+
+def test_a_hostile_source_takes_no_time() -> None:
+    """Each of these took minutes or more, with expressions that try again from every place."""
+    for text in ("/* " * 200_000, f"k({' ' * 200_000}) {{", f"k({'a ' * 100_000}) {{", "k (" * 100_000):
+        assert signature_of(text, "k") in ([], [("", "")], [(("a " * 99_999).strip(), "a")])
+    stated = signature_of("kernel void k(global const float *in /* a, b */, float4 v) {", "k")
+    assert stated == [("global const float *", "in"), ("float4", "v")]

@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from math import inf, isfinite, isnan
+from string import ascii_letters, digits
 from typing import Any
 
 from kernlens.dataclass import dataclass
@@ -22,6 +23,7 @@ _C_NAMES = {
 }  # fmt: skip
 _TYPE = re.compile(rf"({'|'.join(_SCALARS)})(2|3|4|8|16)?")
 _QUALIFIERS = re.compile(r"\b(?:__)?(?:global|constant|const|restrict|volatile|private|read_only|write_only)\b|[*&]")
+_OF_NAMES = f"{ascii_letters}{digits}_"
 #: Bytes that are compared at once before elements are.
 _CHUNK = 1 << 16
 #: OpenCL's numbers of an image's channels.
@@ -70,6 +72,11 @@ class Tolerance:
 
     ulp: int = 0
     relative: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """The distance for a person; "" where numbers have to be the same."""
+        return f"{self.ulp} ulp" if self.ulp else f"{self.relative:g} of the larger" if self.relative else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +175,18 @@ def _is_within(distance: tuple[int, float], tolerance: Tolerance) -> bool:
 
 def signature_of(text: str, kernel: str) -> list[tuple[str, str]]:
     """Return type and name of each parameter of a kernel, as a source states them; none if it does not."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text[: 4 << 20], flags=re.DOTALL)
+    text = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", " ", text[: 4 << 20], flags=re.DOTALL)
     match = re.search(rf"\b{re.escape(kernel)}\s*\(([^(){{}};]*)\)\s*\{{", text)
     if match is None:
         return []
-    parameters = [re.fullmatch(r"\s*(.*?)\s*\b(\w+)\s*", each, re.DOTALL) for each in match[1].split(",")]
-    return [(each[1], each[2]) if each is not None else ("", "") for each in parameters]
+    return [_parameter(each.strip()) for each in match[1].split(",")]
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    """Return type and name of a parameter; none if the text has not both."""
+    kind = text.rstrip(_OF_NAMES)
+    name = text[len(kind) :]
+    return (kind.strip(), name) if kind and name else ("", "")
 
 
 def named_types(told: Sequence[tuple[str, str]], stated: Sequence[tuple[str, str]], number: int) -> tuple[str, str]:

@@ -229,10 +229,14 @@ class _Replay:
             builds=tuple(builds),
             ratio=ratio_of(*answer["times"]) if len(builds) > 1 else None,
             not_compared=tuple(_not_compared(self._launch, names)),
-            notes=(*self._launch.notes, *answer["notes"], *self._clocks(builds)),
+            notes=(*self._launch.notes, *answer["notes"], *self._accepted(), *self._clocks(builds)),
             is_simulated=is_empty,
             is_cpu=answer["is_cpu"],
         )
+
+    def _accepted(self) -> list[str]:
+        words = self._settings.tolerance.words
+        return [f"equal are floating-point numbers that differ by at most {words} too"] if words else []
 
     def _clocks(self, builds: Sequence[ReplayedBuild]) -> list[str]:
         is_timed = any(build.times is not None for build in builds)
