@@ -3,8 +3,9 @@
 Each file is a valid one of some format, changed (``changes.py``), and is read by its format's readers, or opened, analysed and
 printed in every form. Nothing but a KernlensError with a message of bounded length may come out, in a second of processor time
 and one more for each 10 MB, and 300 MB of memory. A whole file is printed in ten forms, as ten commands do, and has three times
-as long, and a second for each 100 KB, all of which may be instructions, which are a line each. A file that seems to take more
-is tried again with twice the time: on a busy machine the same work takes longer.
+as long, and a second for each 100 KB, all of which may be instructions, which are a line each. A listing is read by twelve
+readers, and has three times as long. A file that seems to take more is tried again with twice the time: on a busy machine the
+same work takes longer.
 """
 
 from __future__ import annotations
@@ -134,6 +135,8 @@ def read(seeds: list[str], findings: Path) -> Tally:
             bound = SECONDS + len(data) / BYTES_PER_SECOND
             if run in (files, TARGETS["composed_files"].run):
                 bound = 3 * bound + len(data) / CODE_PER_SECOND
+            elif run is TARGETS["listings"].run:
+                bound *= 3
             reader = _Reader(run)
             started = time.process_time()
             fault = fault_of(reader, data, bound)

@@ -177,6 +177,7 @@ def test_the_faults_of_a_compiler_that_are_known() -> None:
         (b"\x0c\xff\xff\xff\x7f\x30\xfe\x20", "a register that there is not"),
         (b"\x93\xff\xff\xff\x7f", "too large"),
         (b"\x54" + b"\x23\x01\x06" * 60, "too long a formula"),
+        (b"\x2f\x00\x00" * 1366, "has 4,098 bytes, and at most 4,096 are evaluated"),
     ],
 )
 def test_hostile_expressions_are_bounded(code: bytes, reason: str) -> None:

@@ -39,6 +39,8 @@ _DEEPEST = 64
 _MOST_PIECES = 64
 _LONGEST_FORMULA = 120
 _LARGEST_BITS = 1 << 20
+#: Bytes of an expression: many more than so many pieces take. It is evaluated for each lane, a step for each byte.
+_LONGEST_EXPRESSION = 4096
 
 #: What the first numbers of registers stand for, before the general ones.
 _BASES = {
@@ -114,6 +116,10 @@ class _Machine:
         code, position = self._code, 0
         if not code:
             return Evaluated((_NOTHING,), (), 0)
+        if len(code) > _LONGEST_EXPRESSION:
+            raise StoppedError(
+                f"the compiler's expression has {len(code):,} bytes, and at most {_LONGEST_EXPRESSION:,} are evaluated"
+            )
         for _ in range(len(code) + _MORE_STEPS):
             if position >= len(code):
                 return self._result()
