@@ -89,7 +89,9 @@ def _under_strace(chosen: list[Attack], private: frozenset[str], folder: Path, *
     command = ["strace", "-f", "-y", "-s", "0", "-e", "trace=open,openat,openat2", "-o", str(trace), sys.executable]
     command += ["-m", "tests.attacks", "--listed", str(own / "listed"), *(["--guards-out"] if are_guards_out else [])]
     done = subprocess.run(command, check=False, cwd=ROOT, env=os.environ | {"TMPDIR": str(own)})
-    count, outside = opened_outside(trace, (str(folder / "attacks"), str(own), str(ROOT), os.environ["HOME"], *_SYSTEM))
+    named = os.environ.get("KERNLENS_NEWEST_ROOT")  # A toolchain that the user names.
+    folders = (str(folder / "attacks"), str(own), str(ROOT), os.environ["HOME"], *_SYSTEM, *([named] if named else []))
+    count, outside = opened_outside(trace, folders)
     print(f"{count:,} files opened, {len(outside)} outside", *sorted(set(outside))[:20], sep="\n")
     return 1 if outside or done.returncode else 0
 
