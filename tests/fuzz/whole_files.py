@@ -104,5 +104,6 @@ def composed_files(data: bytes) -> None:
     elif which % 3 == 1:
         content = programs.binary(file, kernel=kernel_name, options=build_options)
     else:
-        content = programs.spirv(exports=kernel_name, imports=file)
+        # An instruction has at most 65,535 words.
+        content = programs.spirv(exports=kernel_name[:60_000], imports=file[:60_000])
     print_everything(open_bytes(memoryview(content), f"{file}.bin", Context(device=device("dg2"))))
