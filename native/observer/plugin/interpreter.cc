@@ -126,6 +126,18 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMBuildLoad2", build_load);
   NEED(llvm, "LLVMBuildStore", build_store);
   NEED(llvm, "LLVMSetVolatile", set_volatile);
+  NEED(llvm, "LLVMIsAConstantInt", as_integer);
+  NEED(llvm, "LLVMConstIntGetZExtValue", integer_value);
+  NEED(llvm, "LLVMIntTypeInContext", integer_type);
+  NEED(llvm, "LLVMVectorType", vector_type);
+  NEED(llvm, "LLVMConstInt", integer);
+  NEED(llvm, "LLVMGetUndef", undefined);
+  NEED(llvm, "LLVMConstVector", vector_of);
+  NEED(llvm, "LLVMBuildBitCast", build_cast);
+  NEED(llvm, "LLVMBuildShuffleVector", build_shuffle);
+  NEED(llvm, "LLVMGetNextUse", next_use);
+  NEED(llvm, "LLVMGetUser", user);
+  NEED(llvm, "LLVMReplaceAllUsesWith", replace);
   NEED(llvm, "LLVMCreatePassBuilderOptions", new_pass_options);
   NEED(llvm, "LLVMDisposePassBuilderOptions", delete_pass_options);
   NEED(llvm, "LLVMRunPasses", run_passes);

@@ -30,7 +30,7 @@ struct Sizes {
 
 // Opcodes of LLVM's C interface (llvm-c/Core.h), whose numbers are stable.
 enum Opcode {
-  OP_ALLOCA = 26, OP_LOAD = 27, OP_STORE = 28, OP_ELEMENT = 29, OP_CAST = 41, OP_CALL = 45, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57,
+  OP_SHIFT_RIGHT = 21, OP_ALLOCA = 26, OP_LOAD = 27, OP_STORE = 28, OP_ELEMENT = 29, OP_TRUNCATE = 30, OP_CAST = 41, OP_CALL = 45, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57,
   OP_CAST_OF_SPACE = 60
 };
 enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_STRUCT = 10, KIND_ARRAY = 11, KIND_POINTER = 12, KIND_VECTOR = 13 };
@@ -153,6 +153,18 @@ struct Interpreter {
   Value *(*build_load)(Opaque *, const Opaque *, Value *, const char *);
   Value *(*build_store)(Opaque *, Value *, const Value *);
   void (*set_volatile)(Value *, int);
+  const Value *(*as_integer)(const Value *);
+  unsigned long long (*integer_value)(const Value *);
+  const Opaque *(*integer_type)(Opaque *, unsigned);
+  const Opaque *(*vector_type)(const Opaque *, unsigned);
+  Value *(*integer)(const Opaque *, unsigned long long, int);
+  Value *(*undefined)(const Opaque *);
+  Value *(*vector_of)(Value **, unsigned);
+  Value *(*build_cast)(Opaque *, const Value *, const Opaque *, const char *);
+  Value *(*build_shuffle)(Opaque *, Value *, Value *, Value *, const char *);
+  const Opaque *(*next_use)(const Opaque *);
+  const Value *(*user)(const Opaque *);
+  void (*replace)(const Value *, Value *);
   Opaque *(*new_pass_options)();
   void (*delete_pass_options)(Opaque *);
   Opaque *(*run_passes)(Module *, const char *, Opaque *, Opaque *);

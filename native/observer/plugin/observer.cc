@@ -17,6 +17,7 @@ namespace kernlens {
 
 namespace {
 
+constexpr int MESSAGE_OF_ERROR = 3;  // as Oclgrind numbers them
 constexpr size_t MOST_MESSAGES = 1000;
 constexpr size_t LONGEST_MESSAGE = 4096;
 constexpr size_t MOST_KERNELS = 10000;
@@ -88,6 +89,7 @@ class Observer {
     own_ = Launch{build_of(kernel), std::string(name, length), interpreter.global_size(invocation),
                   interpreter.local_size(invocation), interpreter.groups_of(invocation), arguments_of(kernel)};
     known_ = &kernels_[kernels_.size() < MOST_KERNELS ? own_.build + "\t" + own_.kernel : ""];
+    if (!can_run(kernel)) return skip();
     if (!known_->takes(told(own_.global) + " " + told(own_.local), settings_)) return;
     if (settings_.asks && !known_->width) known_->width = asked_width(settings_.asks, own_.build, own_.kernel);
     counting_.reset(new Counting(machine(), own_));
@@ -165,6 +167,13 @@ class Observer {
     Machine machine = settings_.machine;
     if (known_->width) machine.width = known_->width;
     return machine;
+  }
+
+  // Oclgrind would run code that it does not have. What it said of it went to standard error.
+  void skip() {
+    if (std::vector<Sizes> *list = groups_of(invocation_)) list->clear();
+    else abort();
+    message(MESSAGE_OF_ERROR, "OCLGRIND FATAL ERROR (kernlens)\nIt cannot read the kernel's code as it is after LLVM's passes\n");
   }
 
   void look_at_clock() {

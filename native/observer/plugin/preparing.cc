@@ -13,15 +13,14 @@
 #include <vector>
 
 #include "names.h"
+#include "parts.h"
 
 namespace kernlens {
 
 namespace {
 
 constexpr char PASSES[] = "always-inline,function(loop-simplify,sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
-// What puts parts of vectors together again, where GVN took one out of a number as wide as the vector.
-constexpr char VECTORS[] = "function(instcombine)";
-constexpr unsigned WIDEST = 64;  // bits of a number that Oclgrind computes with
+constexpr char NO_DEAD_CODE[] = "function(dce)";
 constexpr char MARK[] = "kernlens.prepared";
 constexpr unsigned OF_FUNCTION = ~0u, KERNEL = 76;  // an index of attributes, and a calling convention
 constexpr unsigned SPACE_GLOBAL = 1, SPACE_LOCAL = 3, LONGEST_ARRAY = 16;
@@ -113,37 +112,37 @@ void mark_variables(Opaque *context, const Value *function) {
   interpreter.delete_builder(builder);
 }
 
-bool is_too_wide(const Value *value) {
-  const Opaque *type = interpreter.type(value);
-  return interpreter.type_kind(type) == KIND_INTEGER && interpreter.integer_width(type) > WIDEST;
-}
-
-bool has_wide_numbers(Module *module) {
-  for (Value *function = interpreter.first_function(module); function; function = interpreter.next_function(function))
-    for (const Code *code = interpreter.first_block(function); code; code = interpreter.next_block(code))
-      for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each))
-        if (is_too_wide(each)) return true;
-  return false;
-}
-
 void run(Module *module, const char *passes) {
   Opaque *options = interpreter.new_pass_options();
   if (Opaque *error = interpreter.run_passes(module, passes, nullptr, options)) interpreter.drop_error(error);
   interpreter.delete_pass_options(options);
 }
 
-// Oclgrind keeps what it knows of the code of each kernel, from when a kernel was made of it.
-void have_read_again(Opaque *program, Module *module) {
+std::string mark_of_unread(const std::string &kernel) { return std::string(MARK) + ".unread." + kernel; }
+
+// Oclgrind keeps what it knows of the code of each kernel, from when a kernel was made of it. Kernels of which it can make none
+// any more are marked: it has no code of theirs to run.
+void have_read_again(Opaque *program, Module *module, Value *mark) {
   interpreter.forget_code(program);
   for (Value *each = interpreter.first_function(module); each; each = interpreter.next_function(each)) {
     if (interpreter.calling_convention(each) != KERNEL || !interpreter.first_block(each)) continue;
     size_t length = 0;
     const char *name = interpreter.name(each, &length);
-    if (Opaque *kernel = interpreter.create_kernel(program, std::string(name, length))) interpreter.delete_kernel(kernel);
+    Opaque *kernel = interpreter.create_kernel(program, std::string(name, length));
+    if (kernel) interpreter.delete_kernel(kernel);
+    else interpreter.name_metadata(module, mark_of_unread(std::string(name, length)).c_str(), mark);
   }
 }
 
 }  // namespace
+
+bool can_run(const Opaque *kernel) {
+  const Value *function = interpreter.function_of_kernel(kernel);
+  size_t length = 0;
+  const char *name = interpreter.name(function, &length);
+  std::string mark = mark_of_unread(std::string(name, length));
+  return !interpreter.named_metadata(interpreter.module_of(function), mark.c_str(), mark.size());
+}
 
 void prepare(const Opaque *kernel, bool marks) {
   Module *module = interpreter.module_of(interpreter.function_of_kernel(kernel));
@@ -159,8 +158,8 @@ void prepare(const Opaque *kernel, bool marks) {
         scopes.put(each);
   }
   run(module, PASSES);
-  if (has_wide_numbers(module)) run(module, VECTORS);
-  have_read_again(interpreter.program_of_kernel(kernel), module);
+  if (take_parts(context, module)) run(module, NO_DEAD_CODE);
+  have_read_again(interpreter.program_of_kernel(kernel), module, scopes.domain());
 }
 
 }  // namespace kernlens

@@ -10,5 +10,8 @@ namespace kernlens {
 // `marks`: a variable that nothing has set has a value that Oclgrind knows to be unset; else LLVM takes any value for it.
 void prepare(const Opaque *kernel, bool marks);
 
+// Whether Oclgrind has code of the kernel after that.
+bool can_run(const Opaque *kernel);
+
 }  // namespace kernlens
 #endif

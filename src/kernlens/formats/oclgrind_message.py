@@ -20,6 +20,8 @@ Names = Mapping[tuple[str, int], tuple[str, bool]]
 #: The kind of what ends a launch: the second line says why.
 FATAL = "fatal"
 _FATAL = re.compile(r"OCLGRIND FATAL ERROR")
+#: What it says of a constant of ``half``, and of computing with one.
+_HALF = re.compile(r"Unsupported (?:constant type: 0|float size: 2 bytes)\.?")
 _KINDS = (
     (re.compile(r"Invalid (?:read from write|write to read)-only buffer"), "other"),
     (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* (?:out of|exceeds)"), "bounds"),
@@ -52,6 +54,11 @@ _ORIGIN = re.compile(r"^kernlens: computed from ([^\n]{1,300})$", re.MULTILINE)
 _POISON = re.compile(r"^[ \t]*store .*\bpoison\b", re.MULTILINE)
 
 
+def in_words(reason: str) -> str:
+    """Return why a launch ended, in words of OpenCL where Oclgrind's are those of its own."""
+    return f"it does not compute with half ({reason.rstrip('.')})" if _HALF.fullmatch(reason) else reason
+
+
 def fault_of(
     type_: int,
     text: str,
@@ -70,7 +77,7 @@ def fault_of(
     if _FATAL.match(first):
         return Fault(
             FATAL,
-            next((line.strip() for line in text.strip().split("\n")[1:] if line.strip()), first),
+            in_words(next((line.strip() for line in text.strip().split("\n")[1:] if line.strip()), first)),
             (),
             (),
             None,

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError, UnsupportedError
+from kernlens.formats.oclgrind_message import in_words
 from kernlens.model.behaviour import ObservedMachine
 from kernlens.toolchain.confinement import Confinement, Limits, confinement
 from kernlens.toolchain.packages import reinstall
@@ -85,15 +86,22 @@ class Oclgrind:
         """Return the bitcode of a SPIR-V module. Raises ToolError if the translator refuses it, UnsupportedError if it is not
         installed."""
         if self.translator is None:
-            raise UnsupportedError(
-                f"llvm-spirv of LLVM {_MAJOR}, which translates SPIR-V, is not installed: apt install llvm-spirv-{_MAJOR}, or"
-                " kernlens toolchain add oclgrind"
-            )
+            raise UnsupportedError(self.why_no_spirv)
         target = os.path.join(folder, "program.bc")
         completed = run(self.toolchain.command(self.translator, "-r", module, "-o", target), timeout=BUILD_TIMEOUT)
         if not completed.ok:
             raise _failure(completed, f"run {module}, as llvm-spirv refuses it")
         return read_beside(target, folder)
+
+    @property
+    def why_no_spirv(self) -> str:
+        """The reason why it runs no SPIR-V; empty if it does."""
+        if self.translator is not None:
+            return ""
+        return (
+            f"llvm-spirv of LLVM {_MAJOR}, which translates SPIR-V, is not installed: apt install llvm-spirv-{_MAJOR}, or"
+            " kernlens toolchain add oclgrind"
+        )
 
     @property
     def translator_script(self) -> str | None:
@@ -212,7 +220,11 @@ def _failure(completed: Completed, what: str) -> ToolError:
     fatal = _FATAL.search(completed.log)
     lines = [line.strip() for line in completed.stderr.splitlines() if line.strip()]
     reason = (
-        fatal[1].strip() if fatal else lines[-1] if lines and completed.signal is None else f"it {completed.ending}"
+        in_words(fatal[1].strip())
+        if fatal
+        else lines[-1]
+        if lines and completed.signal is None
+        else f"it {completed.ending}"
     )
     told = f"Oclgrind cannot {what}: {reason.rstrip('.')}; nothing was counted"
     return ToolError(told, command=" ".join(completed.command), log=completed.log)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.toolchain.oclgrind import oclgrind
+from kernlens.verbs.capture.capture import capture
 from kernlens.verbs.observe.observe import observe
 from tests.integration.layers.opencl_layer_fixtures import pocl
 from tests.integration.observe.test_capture_observe import behaviours, builds, captured
@@ -79,3 +80,15 @@ def test_what_is_no_module_is_refused_and_said(app: Path, module: Path, tmp_path
     done = captured(tmp_path, str(app), str(broken), options=("--observe",))
     assert (done.status, "program: -30" in done.out) == (3, True)
     assert "llvm-spirv made no program of SPIR-V for Oclgrind, so the application got none: " in done.err
+
+
+def test_that_no_translator_is_there_is_said(
+    app: Path, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernlens.toolchain.oclgrind._tool", lambda *_: None)
+    done = capture([str(app), str(module)], tmp_path / "x.klens", observe=True)
+    assert (done.recording, done.exit_status != 0) == (None, True)
+    assert done.reason.endswith(
+        "; the interpreter offers no SPIR-V, as llvm-spirv of LLVM 14, which translates SPIR-V, is not installed: apt install"
+        " llvm-spirv-14, or kernlens toolchain add oclgrind"
+    )

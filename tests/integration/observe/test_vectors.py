@@ -28,3 +28,49 @@ def test_a_part_of_a_vector_that_was_loaded_is_not_loaded_again(vector: str, par
     accesses = {line.place.line: line.requests for line in observed.lines if line.requests}
     assert accesses.keys() == {3, 5, 6}
     assert accesses[5] == 2, "the store alone"
+
+
+def test_a_rotation_beside_a_part_of_a_vector_runs(tmp_path: Path) -> None:
+    """darktable's generators of noise: passes that put vectors together made a function of the rotation that Oclgrind lacks."""
+    body = """kernel void k(global uint4 *in, global uint *out)
+{
+    uint4 all = in[get_global_id(0)];
+    global const uint *parts = (global const uint *)(in + get_global_id(0));
+    uint x = parts[1] + 5;
+    out[get_global_id(0)] = (x << 11) | (x >> 21);
+    in[get_global_id(0)] = all + all;
+}"""
+    observed = run(tmp_path, body, ["zeros:uint:4096", "zeros:uint:4096"])
+    assert observed.reason == ""
+    assert {line.place.line: line.requests for line in observed.lines if line.requests} == {3: 2, 6: 2, 7: 2}
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "index"),
+    [
+        ("float8", "float4", 1),
+        ("uint4", "ulong", 1),
+        ("ulong8", "ulong4", 1),
+        ("short8", "int", 3),
+        ("char16", "uchar", 15),
+    ],
+)
+def test_a_part_of_a_vector_has_its_value(whole: str, part: str, index: int, tmp_path: Path) -> None:
+    """Work-items write out of bounds where the part is not what memory holds."""
+    body = f"""kernel void k(global {whole} *in, global uint *out)
+{{
+    {whole} all = in[get_global_id(0)];
+    global const {part} *parts = (global const {part} *)(in + get_global_id(0));
+    {part} taken = parts[{index}];
+    volatile global const {part} *again = parts;
+    {part} other = again[{index}];
+    uchar *a = (uchar *)&taken, *b = (uchar *)&other;
+    uint differ = 0;
+    for (int each = 0; each < sizeof({part}); each++)
+        differ |= a[each] != b[each];
+    out[differ << 20] = 1;
+    in[get_global_id(0)] = all;
+}}"""
+    observed = run(tmp_path, body, ["ramp:uchar:8192", "zeros:uint:64"])
+    assert observed.reason == ""
+    assert [each for each in observed.faults if each.kind == "bounds"] == []

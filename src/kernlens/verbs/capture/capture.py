@@ -380,7 +380,7 @@ def _finish(
             *([_NONE_KEPT] if asked.launches and not captured.kept_launches else []),
         ),
         unmatched=captured.unmatched,
-        reason="" if captured.builds else why_nothing(captured, asked.words, watch),
+        reason="" if captured.builds else why_nothing(captured, asked.words, watch, asked.observing),
         lines=asked.changes.lines,
         empty_caches=asked.changes.empties_caches,
     )

@@ -6,13 +6,23 @@ import shutil
 from collections.abc import Sequence
 
 from kernlens.toolchain.loaders.application import is_static, lost_on_children
+from kernlens.toolchain.oclgrind import oclgrind
 from kernlens.verbs.capture.captured import Captured
 from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 from kernlens.verbs.capture.loader_watch import LoaderWatch
+from kernlens.verbs.capture.observing import Observing
 
 
-def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) -> str:
+def why_nothing(
+    captured: Captured, words: Sequence[str], watch: LoaderWatch, observing: Observing | None = None
+) -> str:
     """Return the reason why nothing was recorded."""
+    reason = _why_nothing(captured, words, watch)
+    without = oclgrind(observing.toolchain).why_no_spirv if observing is not None else ""
+    return f"{reason}; the interpreter offers no SPIR-V, as {without}" if without else reason
+
+
+def _why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) -> str:
     if captured.missing:
         return "nothing could be written of what was built"
     if captured.was_entered:
