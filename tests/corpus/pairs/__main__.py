@@ -1,0 +1,143 @@
+"""Kernels before and after a public change: is the authors' cause named, and the sign of the change right?
+
+    python -m tests.corpus.pairs [--device pvc] [--pair rms_norm]
+
+Each kernel runs in the interpreter beside its machine code. For each pair the table has three ratios of before to after, which
+are to be above 1: the best static figure (cycles of a work-item, each loop once), the cycles weighed by how often instructions
+ran, and the moved units; then what `advise` ranks by; at which place it names the authors' cause; and the gain that they state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import struct
+import sys
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kernlens.analysis.costs import cycles_of
+from kernlens.analysis.executions import kernel_with_executions
+from kernlens.analysis.observed_causes import causes_of_kernel
+from kernlens.answers import AdvisedKernel
+from kernlens.dataclass import dataclass
+from kernlens.verbs.advise import advise
+from kernlens.verbs.observe.observe import observe
+
+HERE = Path(__file__).parent
+PAIRS: Mapping[str, Mapping[str, Any]] = tomllib.loads((HERE / "pairs.toml").read_text())
+
+
+@dataclass(frozen=True)
+class Side:
+    """A kernel that ran: figures of its launch, and the causes that advice names, by kind and line, in their order."""
+
+    static: float
+    cycles: float
+    units: int
+    causes: tuple[tuple[str, int], ...]
+
+
+def inputs(folder: Path, pair: Mapping[str, Any]) -> None:
+    """Write the files that the launches read."""
+    for name, values in zip(("sizes.raw", "strides.raw"), pair.get("sizes", ()), strict=False):
+        (folder / name).write_bytes(struct.pack(f"{len(values)}q", *values))
+    (folder / "rois.raw").write_bytes(struct.pack("5f", 0.0, 1.0, 1.0, 14.0, 14.0))
+    (folder / "offsets.raw").write_bytes(struct.pack("17i", *range(0, 272, 16)))
+
+
+def side(name: str, kernel: str, device: str, folder: Path) -> Side:
+    """Observe one kernel of a pair, and take its figures and advice."""
+    pair = PAIRS[name]
+    inputs(folder, pair)
+    size, group, *arguments = pair[kernel].split()
+    recording = folder / f"{name}_{kernel}.klens"
+    observe(
+        HERE / f"{name}.cl",
+        kernel=kernel,
+        size=[int(each) for each in size.split("x")],
+        group=[int(each) for each in group.split("x")],
+        arguments=[str(folder / each) if each.endswith(".raw") else each for each in arguments],
+        device=device,
+        seconds=60,
+        recording=recording,
+    )
+    (advised,) = [each for each in advise(str(recording)).kernels if each.kernel.behaviours]
+    return _side(advised)
+
+
+def _side(advised: AdvisedKernel) -> Side:
+    kernel = advised.kernel
+    weighed = kernel_with_executions(kernel)
+    columns = [list(map(float, each)) for each in cycles_of(kernel.waits).values()]
+    cycles = [sum(each) for each in zip(*columns, strict=True)]
+    assert weighed.trip_weights is not None
+    total = sum(count * each for count, each in zip(weighed.trip_weights.rows, cycles, strict=True))
+    units = sum(line.units for launch in kernel.behaviours for line in launch.lines)
+    return Side(sum(cycles) / (kernel.resources.simd or 1), total, units, named(advised))
+
+
+def named(advised: AdvisedKernel) -> tuple[tuple[str, int], ...]:
+    """Return the causes in the order in which they are named, each line of them."""
+    causes = [(cause.kind, cause.lines) for cause in causes_of_kernel(advised.program, advised.kernel)]
+    lines = [(kind, number) for kind, places in causes for _, number in places[:1]]
+    return (*lines, *((piece.rule, piece.line) for piece in advised.advice))
+
+
+def place_of_cause(name: str, causes: Sequence[tuple[str, int]]) -> int | None:
+    """Return at which place the authors' cause is named, from 1; None if it is not."""
+    text = (HERE / f"{name}.cl").read_text().splitlines()
+    kinds = PAIRS[name]["kinds"]
+    hits = (
+        place
+        for place, (kind, line) in enumerate(causes, 1)
+        if kind in kinds and 0 < line <= len(text) and text[line - 1].endswith("// cause")
+    )
+    return next(hits, None)
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each value, equal ones the mean."""
+    ordered = sorted(values)
+    return [ordered.index(each) + (ordered.count(each) - 1) / 2 for each in values]
+
+
+def correlation(some: Sequence[float], others: Sequence[float]) -> float:
+    """Return the rank correlation of two rows."""
+    one, two = ranks(some), ranks(others)
+    middle = (len(one) - 1) / 2
+    together = sum((a - middle) * (b - middle) for a, b in zip(one, two, strict=True))
+    alone = [sum((each - middle) ** 2 for each in row) for row in (one, two)]
+    return float(together / (alone[0] * alone[1]) ** 0.5) if all(alone) else 0.0
+
+
+def main() -> int:
+    """Print the table of the pairs, and how many causes and signs are right."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="pvc")
+    parser.add_argument("--pair", action="append", choices=sorted(PAIRS))
+    chosen = parser.parse_args()
+    print(f"{'pair':18}{'static':>8}{'cycles':>8}{'units':>8}{'gain':>7}  place  causes named")
+    table: list[tuple[tuple[float, float, float], float | None, int | None]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in chosen.pair or PAIRS:
+            before, after = (side(name, kernel, chosen.device, Path(folder)) for kernel in ("before", "after"))
+            ratios = before.static / after.static, before.cycles / after.cycles, before.units / max(1, after.units)
+            gain, place = PAIRS[name].get("gain"), place_of_cause(name, before.causes)
+            table.append((ratios, gain, place))
+            words = ", ".join(f"{kind}:{line}" for kind, line in before.causes[:6])
+            shown = "".join(f"{each:8.2f}" for each in ratios)
+            print(f"{name:18}{shown}{gain or '-':>7}  {place or '-':>5}  {words}", flush=True)
+    print(f"cause first or second: {sum(place in (1, 2) for *_, place in table)} of {len(table)}")
+    for number, word in enumerate(("static", "cycles", "units")):
+        stated = [(ratios[number], gain) for ratios, gain, _ in table if gain is not None]
+        signs = sum(ratios[number] > 1 for ratios, _, _ in table)
+        figure, gains = zip(*stated, strict=True) if stated else ((), ())
+        print(f"{word}: sign right in {signs} of {len(table)}, rank correlation {correlation(figure, gains):.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
