@@ -20,9 +20,9 @@ from typing import Any
 
 from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.executions import kernel_with_executions
-from kernlens.analysis.observed_causes import causes_of_kernel
-from kernlens.answers import AdvisedKernel
+from kernlens.analysis.ranked_causes import RankedCause
 from kernlens.dataclass import dataclass
+from kernlens.model.kernel import Kernel
 from kernlens.verbs.advise import advise
 from kernlens.verbs.observe.observe import observe
 
@@ -37,7 +37,7 @@ class Side:
     static: float
     cycles: float
     units: int
-    causes: tuple[tuple[str, int], ...]
+    causes: tuple[tuple[str, int, float], ...]
 
 
 def inputs(folder: Path, pair: Mapping[str, Any]) -> None:
@@ -64,35 +64,29 @@ def side(name: str, kernel: str, device: str, folder: Path) -> Side:
         seconds=60,
         recording=recording,
     )
-    (advised,) = [each for each in advise(str(recording)).kernels if each.kernel.behaviours]
-    return _side(advised)
+    advice = advise(str(recording))
+    (kernel,) = [each.kernel for each in advice.kernels if each.kernel.behaviours]
+    return _side(kernel, [each for each in advice.ranked if each.kernel is kernel])
 
 
-def _side(advised: AdvisedKernel) -> Side:
-    kernel = advised.kernel
+def _side(kernel: Kernel, ranked: Sequence[RankedCause]) -> Side:
     weighed = kernel_with_executions(kernel)
     columns = [list(map(float, each)) for each in cycles_of(kernel.waits).values()]
     cycles = [sum(each) for each in zip(*columns, strict=True)]
     assert weighed.trip_weights is not None
     total = sum(count * each for count, each in zip(weighed.trip_weights.rows, cycles, strict=True))
     units = sum(line.units for launch in kernel.behaviours for line in launch.lines)
-    return Side(sum(cycles) / (kernel.resources.simd or 1), total, units, named(advised))
+    causes = tuple((each.kind, each.place.line if each.place else 0, each.share) for each in ranked)
+    return Side(sum(cycles) / (kernel.resources.simd or 1), total, units, causes)
 
 
-def named(advised: AdvisedKernel) -> tuple[tuple[str, int], ...]:
-    """Return the causes in the order in which they are named, each line of them."""
-    causes = [(cause.kind, cause.lines) for cause in causes_of_kernel(advised.program, advised.kernel)]
-    lines = [(kind, number) for kind, places in causes for _, number in places[:1]]
-    return (*lines, *((piece.rule, piece.line) for piece in advised.advice))
-
-
-def place_of_cause(name: str, causes: Sequence[tuple[str, int]]) -> int | None:
+def place_of_cause(name: str, causes: Sequence[tuple[str, int, float]]) -> int | None:
     """Return at which place the authors' cause is named, from 1; None if it is not."""
     text = (HERE / f"{name}.cl").read_text().splitlines()
     kinds = PAIRS[name]["kinds"]
     hits = (
         place
-        for place, (kind, line) in enumerate(causes, 1)
+        for place, (kind, line, _) in enumerate(causes, 1)
         if kind in kinds and 0 < line <= len(text) and text[line - 1].endswith("// cause")
     )
     return next(hits, None)
@@ -127,7 +121,7 @@ def main() -> int:
             ratios = before.static / after.static, before.cycles / after.cycles, before.units / max(1, after.units)
             gain, place = PAIRS[name].get("gain"), place_of_cause(name, before.causes)
             table.append((ratios, gain, place))
-            words = ", ".join(f"{kind}:{line}" for kind, line in before.causes[:6])
+            words = ", ".join(f"{kind}:{line} {share:.0%}" for kind, line, share in before.causes[:6])
             shown = "".join(f"{each:8.2f}" for each in ratios)
             print(f"{name:18}{shown}{gain or '-':>7}  {place or '-':>5}  {words}", flush=True)
     print(f"cause first or second: {sum(place in (1, 2) for *_, place in table)} of {len(table)}")

@@ -1,13 +1,13 @@
 // Rebuilds intel/torch-xpu-ops 5005: a sum of values of mixed types, whose cast went through private memory.
 float fetch(global const uchar *in, int type, int i, private float *values, int slot) {
   switch (type) {
-  case 0: values[slot] = ((global const char *)in)[i]; break;
-  case 1: values[slot] = ((global const uchar *)in)[i]; break;
-  case 2: values[slot] = ((global const short *)in)[i]; break;
-  case 3: values[slot] = ((global const int *)in)[i]; break;
-  case 4: values[slot] = ((global const long *)in)[i]; break;
-  case 5: values[slot] = vload_half(i, (global const half *)in); break;
-  case 6: values[slot] = as_float((uint)((global const ushort *)in)[i] << 16); break;
+  case 0: values[slot] = ((global const char *)in)[i]; break; // cause
+  case 1: values[slot] = ((global const uchar *)in)[i]; break; // cause
+  case 2: values[slot] = ((global const short *)in)[i]; break; // cause
+  case 3: values[slot] = ((global const int *)in)[i]; break; // cause
+  case 4: values[slot] = ((global const long *)in)[i]; break; // cause
+  case 5: values[slot] = vload_half(i, (global const half *)in); break; // cause
+  case 6: values[slot] = as_float((uint)((global const ushort *)in)[i] << 16); break; // cause
   default: values[slot] = ((global const float *)in)[i]; // cause
   }
   return values[slot ^ (type & 1)]; // cause

@@ -1,5 +1,5 @@
 // Rebuilds intel/torch-xpu-ops 1726: sums of rows of a table; conditions in the loop, and one number for each work-item.
-kernel void before(global const float *weights, global const int *index, global const int *offsets, global float *out,
+kernel void before(global const half *weights, global const int *index, global const int *offsets, global float *out,
                    global const float *scales, int dim, int bags, int mode, int has_scales, int padding) {
   const int i = get_global_id(0);
   const int bag = i / dim, d = i % dim;
@@ -8,7 +8,7 @@ kernel void before(global const float *weights, global const int *index, global 
   for (int at = offsets[bag]; at < offsets[bag + 1]; at++) {
     const int row = index[at];
     if (row != padding) { // cause
-      const float value = weights[row * dim + d]; // cause
+      const float value = vload_half(row * dim + d, weights); // cause
       if (mode == 2) // cause
         sum = count ? fmax(sum, value) : value; // cause
       else if (has_scales) // cause
@@ -20,12 +20,12 @@ kernel void before(global const float *weights, global const int *index, global 
   }
   out[i] = mode == 1 && count ? sum / count : sum;
 }
-kernel void after(global const float4 *weights, global const int *index, global const int *offsets, global float4 *out,
+kernel void after(global const half *weights, global const int *index, global const int *offsets, global float4 *out,
                   int dim) {
   const int i = get_global_id(0);
   const int bag = i / dim, d = i % dim;
   float4 sum = 0;
   for (int at = offsets[bag]; at < offsets[bag + 1]; at++)
-    sum += weights[index[at] * dim + d];
+    sum += vload_half4(index[at] * dim + d, weights);
   out[i] = sum;
 }
