@@ -8,7 +8,6 @@ time of its launches if all have one, else its cost.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -28,7 +27,8 @@ from kernlens.model.source_map import SourcePlace
 
 #: Causes that are told first.
 MOST = 5
-_CONDITION = re.compile(r"\bfor\s*\([^;]*;\s*([^;]{1,60}?)\s*;|\bwhile\s*\((.{1,60})\)\s*[{;]?")
+#: Characters of a line that are read for a loop's condition.
+_LONGEST = 200
 Line = tuple[str, int]
 
 
@@ -64,12 +64,12 @@ class RankedCause:
 
     @property
     def action(self) -> str:
-        """What to try."""
+        """The words on a change to try."""
         return self.cause.action if self.cause is not None else self.advice[0].action
 
     @property
     def evidence(self) -> str:
-        """What is wrong, with its counts."""
+        """The words on the fault, with its counts."""
         if self.cause is not None:
             return f"{self.cause.kind}: {self.cause.sentence}"
         piece = self.advice[0]
@@ -79,10 +79,11 @@ class RankedCause:
 
     @property
     def worth(self) -> str:
-        """What it could at most save, in words."""
-        least = "less than 1%" if 0 < self.share < 0.01 else f"{100 * self.share:.0f}%"
+        """The words on how much it could at most save."""
         if self.is_weighed:
-            return f"at most {least} of the weighed cycles"
+            return (
+                f"at most {100 * self.share:.0f}% of the cycles" if self.share >= 0.01 else "less than 1% of the cycles"
+            )
         if self.in_loop:
             return f"once in each round of {self.in_loop}: the more rounds, the more of the kernel"
         return f"outside {self.outside}: the more rounds, the less of the kernel" if self.outside else ""
@@ -107,7 +108,7 @@ def _time(kernel: Kernel) -> float:
 
 
 class _Costs:
-    """What the instructions of a kernel cost, each as often as it runs as far as that is known."""
+    """The costs of a kernel's instructions, each as often as it runs as far as that is known."""
 
     def __init__(self, advised: AdvisedKernel) -> None:
         self.advised = advised
@@ -150,7 +151,9 @@ class _Costs:
             start = start_here([(program, [kernel])], has_estimate=False)
             wasted = {(each.cause.kind, each.place): each.share for each in start.lines if each.cause is not None}
         for cause in observed:
-            share = max(wasted.get((cause.kind, cause.place), 0.0), sum(self.lines[line] for line in cause.lines) / total)
+            share = max(
+                wasted.get((cause.kind, cause.place), 0.0), sum(self.lines[line] for line in cause.lines) / total
+            )
             yield RankedCause(program, kernel, cause, (), min(1.0, share), True)
         of_rule: dict[str, list[Advice]] = {}
         for piece in self.advised.advice:
@@ -201,11 +204,14 @@ def _constant_rounds(program: Program, kernel: Kernel) -> Mapping[int, tuple[int
     for number, loop in enumerate(loops.loops if loops is not None else ()):
         places = [source_map.places[row] for row in loop.back_rows] if source_map is not None else []
         place = next((each for each in places if each is not None), None)
-        if place is None:
-            rounds[number] = None, "a loop"
+        around = tokens.loops_around(place) if place is not None else []
+        if place is None or not around:
+            # The source has none: it is the compiler's own, such as that of a long division.
+            rounds[number] = 1, ""
             continue
-        own = [each.trips for each in tokens.loops_of(place.path) if each.line == place.line]
-        condition = _CONDITION.search(source_line(texts, place.path, place.line) or "")
-        words = f" (`{(condition[1] or condition[2]).strip()}`)" if condition else ""
+        own = [each.trips for each in around if each.line == place.line]
+        text = (source_line(texts, place.path, place.line) or "")[:_LONGEST]
+        header = text.partition(";")[2].partition(";")[0].strip() if "for" in text else ""
+        words = f" (`{header}`)" if header else ""
         rounds[number] = own[0] if len(own) == 1 else None, f"the loop of line {place.line}{words}"
     return rounds

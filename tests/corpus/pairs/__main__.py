@@ -65,8 +65,8 @@ def side(name: str, kernel: str, device: str, folder: Path) -> Side:
         recording=recording,
     )
     advice = advise(str(recording))
-    (kernel,) = [each.kernel for each in advice.kernels if each.kernel.behaviours]
-    return _side(kernel, [each for each in advice.ranked if each.kernel is kernel])
+    (observed,) = [each.kernel for each in advice.kernels if each.kernel.behaviours]
+    return _side(observed, [each for each in advice.ranked if each.kernel is observed])
 
 
 def _side(kernel: Kernel, ranked: Sequence[RankedCause]) -> Side:
@@ -100,10 +100,10 @@ def ranks(values: Sequence[float]) -> list[float]:
 
 def correlation(some: Sequence[float], others: Sequence[float]) -> float:
     """Return the rank correlation of two rows."""
-    one, two = ranks(some), ranks(others)
-    middle = (len(one) - 1) / 2
-    together = sum((a - middle) * (b - middle) for a, b in zip(one, two, strict=True))
-    alone = [sum((each - middle) ** 2 for each in row) for row in (one, two)]
+    first, second = ranks(some), ranks(others)
+    middle = (len(first) - 1) / 2
+    together = sum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
+    alone = [sum((each - middle) ** 2 for each in row) for row in (first, second)]
     return float(together / (alone[0] * alone[1]) ** 0.5) if all(alone) else 0.0
 
 

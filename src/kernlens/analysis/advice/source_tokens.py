@@ -152,7 +152,9 @@ class SourceTokens:
         if not 0 < place.line <= len(lines):
             return []
         offset = self.offset(place)
-        return sorted((loop for loop in self.loops_of(place.path) if offset in loop.code), key=lambda loop: len(loop.code))
+        return sorted(
+            (loop for loop in self.loops_of(place.path) if offset in loop.code), key=lambda loop: len(loop.code)
+        )
 
     def loops_of(self, path: str) -> list[SourceLoop]:
         """Return the loops of a source, in the order of its text."""
