@@ -31,6 +31,9 @@ _FEW = 0.75
 #: A tree that adds up a work-group leaves a fifth idle, which is no fault.
 _IDLE_SHARE = 0.25
 _NEAR = 64
+#: Bytes of a lane from which on a request is no narrow one; requests of one kind that a sub-group makes at least, and their
+#: share of all.
+_WORD, _MANY, _MOST_REQUESTS = 4, 4, 0.4
 _LOCAL_FENCE = re.compile(r"\bbarrier\s*\(\s*CLK_LOCAL_MEM_FENCE\s*\)")
 
 
@@ -156,6 +159,7 @@ def observed_causes(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> 
     """Return the causes, those that waste the largest share first. ``texts`` has the lines of source files by their paths."""
     causes = [
         *_of_global_memory(observed),
+        *_of_requests(observed),
         *_of_local_memory(observed),
         *_of_atomics(observed),
         *_of_lanes(observed),
@@ -185,6 +189,42 @@ def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
         cause = Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units", units - least)
         ways.setdefault(_way(access, cause), []).append(cause)
     yield from _of_ways(ways.values())
+
+
+def _of_requests(observed: Behaviour) -> Iterator[Cause]:
+    """Yield loads of one address by all lanes, and accesses of few bytes, if most requests are such and sub-groups make many:
+    each is a message, however little it moves."""
+    moved = [access for access in observed.accesses if access.space in (GLOBAL, CONSTANT) and access.requests]
+    total = sum(access.requests for access in moved)
+    sub_groups = max(1, observed.sub_groups)
+    ways: dict[str, list[tuple[float, ObservedAccess]]] = {}
+    for access in moved:
+        lanes = access.lanes / access.requests
+        is_many = access.kind != ATOMIC and lanes >= _FEW * observed.machine.width
+        if not is_many or access.place is None:
+            continue
+        if access.kind == "load" and access.space == GLOBAL and access.pattern == "same address":
+            kind, wasted = "repeated load", access.requests * (1 - 1 / lanes)
+        elif access.width < _WORD and access.pattern == "consecutive":
+            kind, wasted = "narrow access", access.requests * (1 - access.width / _WORD)
+        else:
+            continue
+        ways.setdefault(kind, []).append((wasted, access))
+    for kind, parts in ways.items():
+        requests = sum(access.requests for _, access in parts)
+        if requests < _MANY * sub_groups or requests < _MOST_REQUESTS * total:
+            continue
+        wasted, access = max(parts, key=lambda part: part[0])
+        each = f"{requests / sub_groups:,.1f} requests of a sub-group"
+        if kind == "repeated load":
+            counts = f"all lanes load the same {access.width} bytes, in {each}"
+            action = "let each lane load another one, and share them by local memory or sub-group functions"
+        else:
+            counts = f"a lane {access.kind}s {access.width} bytes at a time, in {each}"
+            action = f"let a work-item take {_WORD // access.width} neighbours or more, as a vector"
+        others = tuple(part.place for _, part in parts if part is not access)
+        every = sum(each for each, _ in parts)
+        yield Cause(kind, access.place, counts, action, every / total, "requests", every, others)
 
 
 def _way(access: ObservedAccess, cause: Cause) -> Hashable:

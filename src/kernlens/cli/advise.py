@@ -44,6 +44,11 @@ class Asked:
     )
     parallel: option.Parallel = option.together(option.Parallel)
     cache: option.Cached = option.together(option.Cached)
+    trips: tuple[str, ...] = option.several(
+        "Rank causes as if the loop at a line ran so many rounds, or each other loop (depth).",
+        "--trips",
+        metavar="[FILE:]N=ROUNDS|depth=ROUNDS",
+    )
     source_roots: tuple[str, ...] = option.source_root()
     full: None = option.full()
     as_json: bool = option.json()
@@ -60,6 +65,7 @@ def command(asked: Asked) -> None:
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
     is 0 with and without advice, and 3 if a source does not compile.
     """
+    from kernlens.cli.trips import weighed
     from kernlens.report.advice_text import advice_lines
     from kernlens.report.failure_lines import failed_lines
     from kernlens.report.trial_table import trial_lines, tried_document
@@ -76,7 +82,7 @@ def command(asked: Asked) -> None:
     )  # fmt: skip
     check_any(files)
     selection = select(programs_in(files), asked.kernels, whole=whole_in(files))
-    answer = advised(selection)
+    answer = advised(weighed(selection, asked.trips))
     trials = _tried_programs(selection, asked) if asked.is_try else []
     print_message(*compiled_warnings(programs_in(files)))
     if asked.as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -12,6 +12,9 @@ from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.trips import Trips, TripWeights
+
+if TYPE_CHECKING:
+    from kernlens.verbs.programs import Selection
 
 #: More rounds than a loop runs in a thread that ends.
 _MOST_ROUNDS = 1 << 31
@@ -45,6 +48,22 @@ def trips_of(words: Sequence[str]) -> Trips:
         else:
             of_lines[option.line_of(name, "--trips")] = count
     return Trips(tuple(of_lines.items()), of_others)
+
+
+def weighed(selection: Selection, words: Sequence[str]) -> Selection:
+    """Return the kernels with the weights that ``--trips`` states; as they are without it. Raises what ``check_trips`` and
+    ``kernel_with_trips`` raise."""
+    from kernlens.analysis.trip_weights import kernel_with_trips
+    from kernlens.loading.decoded_kernels import decode_kernels
+
+    if not words:
+        return selection
+    trips = trips_of(words)
+    decode_kernels(selection, texts=False)
+    views = [(program, [kernel_with_trips(kernel, trips) for kernel in kernels]) for program, kernels in selection]
+    every = [kernel for _, kernels in views for kernel in kernels]
+    check_trips([loop_note(each, each.trip_weights) for each in every if each.trip_weights is not None])
+    return views
 
 
 def loop_note(kernel: Kernel, weights: TripWeights) -> LoopNote | None:

@@ -190,7 +190,7 @@ def shape_of(row: SweepRow) -> CodeShape:
     """Return the part of a row that another must have in common with it to be ranked beside it."""
     figures = row.figures
     memory = figures.get("private_bytes"), figures.get("stack_bytes"), accessed_bytes(figures)
-    return CodeShape(width_of(row), row.loops, *memory)
+    return CodeShape(width_of(row), row.loops, *memory, row.nest)
 
 
 def width_of(row: SweepRow) -> int | None:

@@ -1,8 +1,9 @@
 """The guard of all rankings of compiles of one kernel: which of them counts of code can tell from each other.
 
 Counts of code, and cycles estimated from it, have each loop once and each memory alike. Where two compiles have different
-numbers of loops, one of them unrolled what the other did not; where one has more private memory, its arrays went there from
-registers, and each access waits for memory. Then the smaller count may be the slower code, and nothing is ranked.
+numbers of loops, or a loop accesses more in a round, one of them unrolled what the other did not; where one has more private
+memory, its arrays went there from registers, and each access waits for memory; where a work-item stores more, it may make more
+results. Then the smaller count may be the slower code, and nothing is ranked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ _WAYS = ("load_bytes", "store_bytes")
 #: The costs of a kernel that are bytes of global memory and of the thread's own, where private memory lies.
 _ACCESSES = tuple(f"{space}_{way}" for space in ("global", "scratch") for way in _WAYS)
 _SPILLS = tuple(f"spill_{way}" for way in _WAYS)
+#: A loop that accesses no memory is taken for the same up to so many times its instructions: control of a loop takes three, so
+#: that a second copy of one instruction is more.
+_ALIKE = 1.15
 #: Private memory and stack of a thread, and the bytes of ``accessed_bytes``.
 Memory = tuple[int | None, int | None, int | None]
 
@@ -25,7 +29,8 @@ class CodeShape:
     """Those traits of a compiled kernel that two compiles must have in common; None is not known.
 
     ``width`` are the work-items of a thread, ``loops`` those in its code. ``private_bytes`` and ``stack_bytes`` are the
-    thread's, ``accessed_bytes`` those of ``accessed_bytes``.
+    thread's, ``accessed_bytes`` those of ``accessed_bytes``. ``nest`` is what ``analysis.loop_shapes`` says of its loops, ""
+    where nobody asked it.
     """
 
     width: int | None
@@ -33,6 +38,7 @@ class CodeShape:
     private_bytes: int | None
     stack_bytes: int | None
     accessed_bytes: int | None
+    nest: str = ""
 
     def difference(self, other: CodeShape) -> str:
         """Return in words why counts of the ``other`` code cannot be compared with this one's; empty if they can."""
@@ -42,7 +48,28 @@ class CodeShape:
             return f"{other.loops} loop{'' if other.loops == 1 else 's'}, not {self.loops}"
         if bool(self.stack_bytes) != bool(other.stack_bytes):
             return "it calls functions on a stack" if other.stack_bytes else "it calls no functions on a stack"
-        return self._other_memory(other, self.width, other.width)
+        return self._other_memory(other, self.width, other.width) or self._other_nest(other, self.width, other.width)
+
+    def _other_nest(self, other: CodeShape, width: int, other_width: int) -> str:
+        """Return in words which loop runs other rounds, or that a work-item stores more; empty if that is not so."""
+        if not self.nest or not other.nest:
+            return ""
+        own, others = _parts(self.nest), _parts(other.nest)
+        (before,), (after,) = own[0], others[0]
+        if before * other_width != after * width:
+            each, was = after / other_width, before / width
+            return f"a work-item stores {each:,.0f} bytes outside loops, not {was:,.0f}: it may make more results, or fewer"
+        for number, (loop, new) in enumerate(zip(own[1:], others[1:], strict=True), 1):
+            (depth, accessed, count), (new_depth, new_accessed, new_count) = loop, new
+            if depth != new_depth:
+                return f"loop {number} is inside {new_depth - 1} others, not {depth - 1}"
+            if accessed * other_width != new_accessed * width:
+                each, was = new_accessed / other_width, accessed / width
+                return f"loop {number} accesses {each:,.0f} bytes per work-item in a round, not {was:,.0f}: rounds may differ"
+            least, most = sorted((count * other_width, new_count * width))
+            if not accessed and most > _ALIKE * least:
+                return f"loop {number} accesses no memory, and has {new_count} instructions, not {count}: rounds may differ"
+        return ""
 
     def _other_memory(self, other: CodeShape, width: int, other_width: int) -> str:
         if self.private_bytes is not None and other.private_bytes is not None:
@@ -55,6 +82,11 @@ class CodeShape:
         if before == after:
             return ""
         return f"its messages access {after:,.0f} bytes per work-item, not {before:,.0f}, and private memory is unknown"
+
+
+def _parts(nest: str) -> list[tuple[int, ...]]:
+    """Return the numbers of a nest: the bytes stored outside loops, then for each loop its depth, bytes and instructions."""
+    return [tuple(map(int, part.split(","))) for part in nest.split(";")]
 
 
 def accessed_bytes(costs: Mapping[str, int | None]) -> int | None:

@@ -44,7 +44,7 @@ class SweepRow:
     says what could not be measured, and why; a compile that failed has a row without ``kernel``. ``own`` are the figures of
     ``OF_FAMILIES`` that the binary states, by their keys. ``code`` is a digest of the machine code that the kernel runs, ""
     if there is none, and ``warnings`` are the compiler's about the compile. ``loops`` counts those in the code, None if they
-    are not known.
+    are not known, and ``nest`` is what ``CodeShape`` has of them.
     """
 
     source: str
@@ -59,6 +59,7 @@ class SweepRow:
     code: str = ""
     warnings: tuple[str, ...] = ()
     loops: int | None = None
+    nest: str = ""
 
     def __repr__(self) -> str:
         by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))

@@ -33,7 +33,7 @@ class TrialCode:
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
     ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``sub_group`` is the sub-group
     size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
-    ``memory`` is that of its ``CodeShape``.
+    ``nest`` and ``memory`` are those of its ``CodeShape``.
     """
 
     simd: int | None
@@ -44,12 +44,13 @@ class TrialCode:
     loops: int | None
     digest: str
     sub_group: int | None = None
+    nest: str = ""
     memory: Memory = (0, 0, None)
 
     @property
     def shape(self) -> CodeShape:
         """The part that another compile must have in common with it to be compared."""
-        return CodeShape(self.simd, self.loops, *self.memory)
+        return CodeShape(self.simd, self.loops, *self.memory, self.nest)
 
     def per_work_item(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""

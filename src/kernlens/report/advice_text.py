@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
 from kernlens.analysis.line_texts import source_line, source_texts
-from kernlens.analysis.observed_causes import Cause, causes_of_kernel
 from kernlens.analysis.observed_code import observed_code, observed_texts
+from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
 from kernlens.model.advice import SPILL, Advice, AdvisedKernel
 from kernlens.model.build import SOURCE_SUFFIX
 from kernlens.model.static_access import UNKNOWN
 from kernlens.report.behaviour_words import COUNTED, cause_words
-from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.describe import kernel_heading, kernel_words, plural
+from kernlens.report.start_words import LEAST
 from kernlens.report.style import cut, style
 
 #: Characters that are shown of a source line.
@@ -23,18 +24,24 @@ _WIDEST = 100
 def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) -> Iterator[str]:
     """Yield the advice, kernel by kernel, how many kernels most rules could not judge, and a line that sums it up.
     ``is_tried``: other build options are compared behind it."""
-    observed = 0
+    ranked = ranked_causes(kernels)
+    yield from _start_lines(ranked)
+    of_kernel: dict[int, list[RankedCause]] = {}
+    for entry in ranked:
+        of_kernel.setdefault(id(entry.kernel), []).append(entry)
     for each in kernels:
-        causes = causes_of_kernel(each.program, each.kernel)
-        observed += len(causes)
-        if not each.advice and not causes:
+        entries = of_kernel.get(id(each.kernel), [])
+        if not entries:
             continue
         yield style(kernel_heading(each.program, each.kernel), bold=True)
-        yield from _cause_lines(each, causes)
         texts = source_texts(each.program)
-        for piece in each.advice:
-            yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None)
+        for entry in entries:
+            yield from _cause_lines(entry) if entry.cause is not None else ()
+            for piece in entry.advice:
+                worth = entry.worth if piece is entry.advice[0] else ""
+                yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None, worth)
         yield ""
+    observed = sum(entry.cause is not None for entry in ranked)
     kernels_with_code = [each for each in kernels if each.kernel.code_size]
     for reason, count in Counter(each.kernel.advice_reason for each in kernels_with_code).items():
         if reason is not None:
@@ -75,21 +82,36 @@ def _on_data(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
     )
 
 
-def _cause_lines(each: AdvisedKernel, causes: Sequence[Cause]) -> Iterator[str]:
-    """Yield the causes of waste of a kernel that was observed, that which wastes most first."""
-    code = observed_code(each.kernel)
-    texts = observed_texts(each.program, code) if causes and code else {}
-    for cause in causes:
-        if cause.place is not None:
-            source = source_line(texts, cause.place.path, cause.place.line)
-            text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
-            place = f"{cause.place.path.rpartition('/')[2]}:{cause.place.line}"
-            yield f"  {style(place, fg='green')}{text}"
-        yield f"    {cause_words(cause)}; {cause.action}"
-        yield style(f"    {COUNTED}; docs/commands/observe.md#causes", dim=True)
+def _start_lines(ranked: Sequence[RankedCause]) -> Iterator[str]:
+    """Yield the causes to start at, if several kernels have some."""
+    if len({id(entry.kernel) for entry in ranked}) < LEAST:
+        return
+    names = {entry.program.name for entry in ranked}
+    yield style("Start here", bold=True)
+    for number, entry in enumerate(ranked[:MOST], 1):
+        place = entry.place
+        where = f", {place.path.rpartition('/')[2]}:{place.line}" if place is not None else ""
+        program = f" ({entry.program.name})" if len(names) > 1 else ""
+        yield f"  {number}. {kernel_words(entry.kernel)}{program}{where}: {entry.evidence}"
+        yield f"     {entry.action}" + (style(f" ({entry.worth})", dim=True) if entry.worth else "")
+    yield ""
 
 
-def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:
+def _cause_lines(entry: RankedCause) -> Iterator[str]:
+    """Yield a cause of waste of a kernel that was observed."""
+    code, cause = observed_code(entry.kernel), entry.cause
+    assert cause is not None
+    texts = observed_texts(entry.program, code) if code else {}
+    if cause.place is not None:
+        source = source_line(texts, cause.place.path, cause.place.line)
+        text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
+        place = f"{cause.place.path.rpartition('/')[2]}:{cause.place.line}"
+        yield f"  {style(place, fg='green')}{text}"
+    yield f"    {cause_words(cause)}; {cause.action}"
+    yield style(f"    {COUNTED}; {entry.worth}; docs/commands/observe.md#causes", dim=True)
+
+
+def _lines_of(piece: Advice, source: str | None, worth: str) -> Iterator[str]:
     if piece.path is not None:
         text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
         yield f"  {style(piece.place, fg='green')}{text}"
@@ -99,4 +121,4 @@ def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:
         "" if piece.certain in (None, piece.count) else f", {piece.certain:,} of {piece.count:,} certainly of this line"
     )
     sure += f", {piece.elsewhere:,} of other lines" if piece.elsewhere else ""
-    yield style(f"    {piece.origin}{sure}; {piece.link}", dim=True)
+    yield style(f"    {'; '.join(filter(None, (f'{piece.origin}{sure}', worth, piece.link)))}", dim=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.advice.rules import advice_on
+from kernlens.analysis.ranked_causes import RankedCause, ranked_causes
 from kernlens.analysis.start_here import by_work
 from kernlens.dataclass import dataclass, in_short, replace
 from kernlens.errors import NotFoundError
@@ -46,6 +47,11 @@ class AdviceAnswer(Tabular):
     def advice(self) -> list[Advice]:
         """All pieces of advice, kernel by kernel."""
         return [piece for each in self.kernels for piece in each.advice]
+
+    @property
+    def ranked(self) -> list[RankedCause]:
+        """The causes of what the kernels cost, observed and advised ones together: that first which could save most."""
+        return ranked_causes(self.kernels)
 
     @property
     def table(self) -> Table:

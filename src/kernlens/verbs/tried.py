@@ -15,6 +15,7 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from kernlens.analysis.kernel_names import kernels_meant
+from kernlens.analysis.loop_shapes import nest_of
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
@@ -204,6 +205,7 @@ def _code(kernel: Kernel) -> TrialCode:
         len(loops.loops) if loops is not None else None,
         _digest(kernel),
         resources.required_sub_group_size,
+        nest_of(kernel),
         memory_of(resources, costs),
     )
 

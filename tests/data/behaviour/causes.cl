@@ -193,6 +193,7 @@ kernel void columns(ARGS) { ID;
         s += a[k * 256 + i];
     b[i] = s;
 }
+// expect: repeated load
 kernel void row_of_a_group(ARGS) { ID;
     float s = 0;
     for (int k = 0; k < 16; k++)

@@ -85,6 +85,7 @@ def _rows(**change: Any) -> bytes:
         "code": "ab",
         "warnings": ["a.cl:1:2: it is odd"],
         "loops": None,
+        "nest": "",
     } | change
     return json.dumps({"rows": [list(row.values())]}).encode() + b"\n"
 
@@ -98,6 +99,8 @@ def _rows(**change: Any) -> bytes:
         b"[]\n",
         b'{"rows": []}\n',
         b'{"rows": [[1, 2]]}\n',
+        _rows(loops=1, nest="8;1,2"),
+        _rows(loops=2, nest="8;1,2,3"),
         None,
         "text",
         b"\xff\n",

@@ -151,11 +151,16 @@ class SourceTokens:
         lines = self.texts.get(place.path, [])
         if not 0 < place.line <= len(lines):
             return []
-        if place.path not in self._loops:
-            self._loops[place.path] = loops_in(lines, lambda text: number(text, self.expansions))
         offset = self.offset(place)
-        around = [loop for loop in self._loops[place.path] if offset in loop.code]
-        return sorted(around, key=lambda loop: len(loop.code))
+        return sorted(
+            (loop for loop in self.loops_of(place.path) if offset in loop.code), key=lambda loop: len(loop.code)
+        )
+
+    def loops_of(self, path: str) -> list[SourceLoop]:
+        """Return the loops of a source, in the order of its text."""
+        if path not in self._loops:
+            self._loops[path] = loops_in(self.texts.get(path, []), lambda text: number(text, self.expansions))
+        return self._loops[path]
 
     def lies_in(self, path: str, code: range) -> Callable[[SourcePlace], bool]:
         """Return the test that tells whether a place lies in these characters of a source."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
 from kernlens.cli.answers.behaviour_document import causes_document
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.report.json_text import attributes
@@ -16,7 +17,24 @@ Document = dict[str, Any]
 
 def advice_document(kernels: Sequence[AdvisedKernel]) -> Document:
     """Return the whole document: every kernel, those without advice too."""
-    return {"schema": 1, "kernels": [_kernel(each) for each in kernels]}
+    start = [_start(entry) for entry in ranked_causes(kernels)[:MOST]]
+    return {"schema": 1, "start_here": start, "kernels": [_kernel(each) for each in kernels]}
+
+
+def _start(entry: RankedCause) -> Document:
+    place = entry.place
+    return {
+        "program": entry.program.name,
+        "kernel": entry.kernel.name,
+        "path": place.path if place is not None else None,
+        "line": place.line if place is not None else None,
+        "kind": entry.kind,
+        "sentence": entry.evidence,
+        "action": entry.action,
+        "share": round(entry.share, 4),
+        "is_weighed": entry.is_weighed,
+        "loops": entry.in_loop or None,
+    }
 
 
 def _kernel(each: AdvisedKernel) -> Document:

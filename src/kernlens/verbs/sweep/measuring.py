@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernlens import __version__
+from kernlens.analysis.loop_shapes import nest_of
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
@@ -30,6 +31,8 @@ from kernlens.verbs.sweep.cells import Cell
 
 #: A place in the reason why a source does not compile.
 _PLACE = re.compile(r" at ((?:(?! at )[^:])+)(?=:\d+)")
+#: The text of ``nest_of``, which another one must be before it is read.
+_NEST = re.compile(r"(?:\d{1,18}(?:;\d{1,18},\d{1,18},\d{1,18})*)?")
 #: The warnings of a compile that are kept.
 _WARNINGS = 20
 
@@ -138,6 +141,7 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
                 code=hashlib.sha256(bytes(kernel.code) + functions).hexdigest()[:32] if len(kernel.code) else "",
                 warnings=warnings,
                 loops=_loops(kernel) if not reason else None,
+                nest=nest_of(kernel) if not reason else "",
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
@@ -195,7 +199,9 @@ def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
-    for kernel, values, reason, own, code, warnings, loops in plain:
+    for kernel, values, reason, own, code, warnings, loops, nest in plain:
+        if not _NEST.fullmatch(nest) or (nest and loops != nest.count(";")):
+            raise ValueError("its loops are not of their form")
         yield replace(
             _blank(cell),
             kernel=kernel,
@@ -205,6 +211,7 @@ def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
             code=code,
             warnings=tuple(warnings),
             loops=loops,
+            nest=nest,
         )
 
 

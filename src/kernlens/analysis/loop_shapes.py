@@ -1,0 +1,38 @@
+"""The shape of a kernel's loops in a text of numbers, by which ``model.code_shape`` tells whether their rounds are the same.
+
+A loop that is unrolled accesses in a round what it did in several. So each loop has the bytes that it accesses in a round,
+those of loops inside it aside; outside all loops the bytes that are stored show how many results a work-item makes.
+"""
+
+from __future__ import annotations
+
+from kernlens.analysis.costs import costs_of_rows
+from kernlens.model.kernel import Kernel
+
+_STORED, _ACCESSED = (
+    tuple(f"{space}_{way}_bytes" for space in spaces for way in ways)
+    for spaces, ways in ((("global",), ("store",)), (("global", "slm"), ("load", "store")))
+)
+
+
+def nest_of(kernel: Kernel) -> str:
+    """Return the bytes of a thread stored outside loops, and behind that for each loop its depth, the bytes of a round and its
+    instructions: ``128;1,256,40;2,128,12``. Empty if the loops are not known."""
+    loops = kernel.loops
+    if loops is None:
+        return ""
+    rows: list[list[int]] = [[] for _ in range(len(loops.loops) + 1)]
+    for row, number in enumerate(loops.innermost):
+        rows[number].append(row)
+    *inside, outside = rows
+    parts = [str(_bytes(kernel, outside, _STORED))]
+    parts += [
+        f"{loop.depth},{_bytes(kernel, of_loop, _ACCESSED)},{len(of_loop)}"
+        for loop, of_loop in zip(loops.loops, inside, strict=True)
+    ]
+    return ";".join(parts)
+
+
+def _bytes(kernel: Kernel, rows: list[int], keys: tuple[str, ...]) -> int:
+    costs = costs_of_rows(kernel.instructions.kinds, rows)
+    return sum(costs.get(key) or 0 for key in keys)

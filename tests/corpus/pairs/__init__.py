@@ -1,0 +1,1 @@
+"""Kernels before and after a public change with a stated gain, rebuilt in small."""
