@@ -18,7 +18,6 @@ from kernlens.model.behaviour import Behaviour, ObservedLine
 from kernlens.toolchain.oclgrind import oclgrind
 from kernlens.verbs.observe.observe import observe
 from tests.documents import check_printed
-from tests.tree import ROOT
 
 pytestmark = pytest.mark.skipif(
     not Path("/usr/lib/oclgrind/liboclgrind-rt.so").exists(), reason="no Oclgrind 21.10 (Debian 12's oclgrind)"
@@ -363,42 +362,3 @@ def test_no_fault_is_said_of_what_ran_alone(size: int, status: int, tmp_path: Pa
     )
     assert (done.returncode, "is not known" in done.stderr) == (status, status == 2)
     assert "No fault in what ran" in done.stdout
-
-
-@pytest.mark.skipif(
-    shutil.which("llvm-spirv-14") is None or shutil.which("llvm-spirv-15") is None,
-    reason="no llvm-spirv-14, or no clang-15 and llvm-spirv-15",
-)
-def test_a_module_counts_as_its_source(tmp_path: Path) -> None:
-    source, module = ROOT / "examples" / "transpose.cl", tmp_path / "t.spv"
-    clang = [
-        "clang-15",
-        "-c",
-        "-target",
-        "spir64",
-        "-cl-std=CL1.2",
-        "-Xclang",
-        "-finclude-default-header",
-        "-emit-llvm",
-    ]
-    more = ["-Xclang", "-no-opaque-pointers", "-gline-tables-only", "-O1", "-Xclang", "-disable-llvm-passes"]
-    subprocess.run([*clang, *more, str(source), "-o", str(tmp_path / "t.bc")], check=True, timeout=60)
-    subprocess.run(["llvm-spirv-15", str(tmp_path / "t.bc"), "-o", str(module)], check=True, timeout=60)
-    counts = []
-    for path in (source, module):
-        observed = observe(
-            path,
-            kernel="transpose_tiled",
-            size=[64, 64],
-            group=[16, 16],
-            arguments=["random:float:4096", "zeros:float:4096"],
-        )
-        counts.append(
-            [
-                (each.place.line, each.requests, each.units, each.local_requests)
-                for each in observed.lines
-                if each.requests
-            ]
-        )
-    assert counts[0] == counts[1]
-    assert len(counts[0]) == 2

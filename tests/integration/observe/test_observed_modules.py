@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from kernlens.verbs.capture.capture import capture
 from kernlens.verbs.observe.observe import observe
 from tests.integration.layers.opencl_layer_fixtures import pocl
 from tests.integration.observe.test_capture_observe import behaviours, builds, captured
+from tests.tree import ROOT
 
 pytestmark = [
     pytest.mark.skipif(
@@ -92,3 +94,39 @@ def test_that_no_translator_is_there_is_said(
         "; the interpreter offers no SPIR-V, as llvm-spirv of LLVM 14, which translates SPIR-V, is not installed: apt install"
         " llvm-spirv-14, or kernlens toolchain add oclgrind"
     )
+
+
+@pytest.mark.skipif(shutil.which("llvm-spirv-15") is None, reason="no clang-15 and llvm-spirv-15")
+def test_a_module_counts_as_its_source(tmp_path: Path) -> None:
+    source, module = ROOT / "examples" / "transpose.cl", tmp_path / "t.spv"
+    clang = [
+        "clang-15",
+        "-c",
+        "-target",
+        "spir64",
+        "-cl-std=CL1.2",
+        "-Xclang",
+        "-finclude-default-header",
+        "-emit-llvm",
+    ]
+    more = ["-Xclang", "-no-opaque-pointers", "-gline-tables-only", "-O1", "-Xclang", "-disable-llvm-passes"]
+    subprocess.run([*clang, *more, str(source), "-o", str(tmp_path / "t.bc")], check=True, timeout=60)
+    subprocess.run(["llvm-spirv-15", str(tmp_path / "t.bc"), "-o", str(module)], check=True, timeout=60)
+    counts = []
+    for path in (source, module):
+        observed = observe(
+            path,
+            kernel="transpose_tiled",
+            size=[64, 64],
+            group=[16, 16],
+            arguments=["random:float:4096", "zeros:float:4096"],
+        )
+        counts.append(
+            [
+                (each.place.line, each.requests, each.units, each.local_requests)
+                for each in observed.lines
+                if each.requests
+            ]
+        )
+    assert counts[0] == counts[1]
+    assert len(counts[0]) == 2
