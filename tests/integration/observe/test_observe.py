@@ -269,6 +269,13 @@ def test_a_race_of_several_sub_groups_is_no_lockstep(body: str, tmp_path: Path) 
         assert len({x // 32 for x, _, _ in races[0].work_items}) == 2
 
 
+def test_how_arguments_are_described_is_said_where_some_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(
+        KernlensError, match=r"k takes 2 arguments .*, and 0 are .*: --arg random:float:4096 for a buffer"
+    ):
+        run(tmp_path, "kernel void k(global float *a, int n)\n{\n}\n", [])
+
+
 def test_what_the_interpreter_cannot_run_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"Oclgrind cannot run .*sub_group_reduce_add; nothing was counted"):
         run(tmp_path, "kernel void k(global int *a)\n{\n a[get_global_id(0)] = sub_group_reduce_add(a[0]);\n}\n")

@@ -42,7 +42,8 @@ def launch_arguments(kernel: str, parameters: Sequence[KernelArgument], words: S
     if len(words) != len(parameters):
         listed = ", ".join(f"{each.type} {each.name}".strip() for each in parameters)
         raise KernlensError(
-            f"{kernel} takes {len(parameters)} arguments ({listed}), and {len(words)} are described with --arg"
+            f"{kernel} takes {len(parameters)} arguments ({listed}), and {len(words)} are described with --arg, in their order:"
+            " --arg random:float:4096 for a buffer of 4,096 elements, --arg 4096 for a value (kernlens observe -h)"
         )
     arguments = [
         _argument(each, word, number) for number, (each, word) in enumerate(zip(parameters, words, strict=True))
