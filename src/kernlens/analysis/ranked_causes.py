@@ -80,6 +80,9 @@ class RankedCause:
     @property
     def worth(self) -> str:
         """The words on how much it could at most save."""
+        loops = self.kernel.loops
+        if self.is_weighed and not self.kernel.behaviours and (loops is None or not loops.loops):
+            return ""  # Each instruction runs once, as the share of the advice has it.
         if self.is_weighed:
             return (
                 f"at most {100 * self.share:.0f}% of the cycles" if self.share >= 0.01 else "less than 1% of the cycles"
