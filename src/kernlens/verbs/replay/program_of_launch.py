@@ -64,6 +64,11 @@ def programs_of(
         program = _program(Path(other.source).name, join_options(words), text=text)
     else:
         program = _recorded(build, options, folder, is_binary=False)
+        if program["binary"]:
+            raise UnsupportedError(
+                f"the recording holds only the binary of {build.name}, which no build options change; capture --fresh-cache"
+                " records what programs are built from"
+            )
     return ["recorded", other.title], [recorded, program]
 
 

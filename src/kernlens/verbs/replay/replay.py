@@ -109,15 +109,29 @@ def replay(
 
 def _replayed(launches: Sequence[RecordedLaunch], settings: Settings) -> Iterator[Replayed]:
     """Yield the replays of launches, up to the first that differs."""
-    shown = [] if settings.other is None else settings.other.folders
-    with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
-        devices = driver.devices(OPENCL)
+    with replaying(settings, [] if settings.other is None else [settings.other]) as run:
         for each in launches:
-            position = _position(devices, settings, each.build)
-            answer = _Replay(each, settings, devices[position], position).run(driver, folder)
+            answer = run(each, settings)
             yield answer
             if not answer.is_equal:
                 return
+
+
+@contextmanager
+def replaying(
+    settings: Settings, others: Sequence[OtherBuild]
+) -> Iterator[Callable[[RecordedLaunch, Settings], Replayed]]:
+    """Give what replays a launch, with settings that may name one of ``others`` beside it, on the device of ``settings``. If
+    the kernel or the driver ends the child, the next launch gets another one."""
+    shown = list(dict.fromkeys(folder for other in others for folder in other.folders))
+    with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
+        devices = driver.devices(OPENCL)
+
+        def run(recorded: RecordedLaunch, own: Settings) -> Replayed:
+            position = _position(devices, settings, recorded.build)
+            return _Replay(recorded, own, devices[position], position).run(driver, folder)
+
+        yield run
 
 
 @contextmanager
