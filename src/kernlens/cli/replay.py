@@ -131,10 +131,13 @@ def _replayed(asked: Asked) -> list[Replayed]:
 def _list(asked: Asked) -> None:
     from kernlens.cli.answers.replay_document import kept_document
     from kernlens.cli.answers.replay_text import kept_lines
-    from kernlens.verbs.replay.kept import chosen, open_recording, recorded_launches
+    from kernlens.verbs.replay.kept import chosen, none_kept, open_recording, recorded_launches
 
     with open_recording(asked.path) as recording:
         launches = list(recorded_launches(recording, asked.of.program))
         if asked.of.kernel is not None:
             launches = chosen(launches, asked.path, asked.of.kernel, asked.of.launch)
-        print_json(kept_document(launches)) if asked.as_json else print_lines(kept_lines(launches))
+        if asked.as_json:
+            print_json(kept_document(launches))
+        else:
+            print_lines(kept_lines(launches) if launches else [none_kept(asked.path)])

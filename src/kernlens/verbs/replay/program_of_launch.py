@@ -11,6 +11,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build, Source
+from kernlens.toolchain.sources.directives import inclusions, joined_lines
 from kernlens.toolchain.sources.includes import existing_source, include_folders, join_options, split_options
 from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.toolchain.sources.source_reading import is_wide, read_named
@@ -70,6 +71,13 @@ def programs_of(
                 " records what programs are built from"
             )
     return ["recorded", other.title], [recorded, program]
+
+
+def includes_more(build: Build) -> bool:
+    """Return whether the source includes files that the recording does not hold."""
+    held = [source.path for source in build.sources[1:]]
+    named = {name for source in build.sources for name, _ in inclusions(joined_lines(source.text))}
+    return any(not any(path == name or path.endswith(f"/{name}") for path in held) for name in named)
 
 
 def _recorded(build: Build, options: str, folder: str, *, is_binary: bool) -> Program:

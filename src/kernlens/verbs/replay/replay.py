@@ -26,7 +26,7 @@ from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
-from kernlens.verbs.replay.program_of_launch import OtherBuild, programs_of
+from kernlens.verbs.replay.program_of_launch import OtherBuild, includes_more, programs_of
 from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
 from kernlens.verbs.replay.timing import ratio_of, times_of
 
@@ -193,6 +193,12 @@ class _Replay:
         except OpenCLError as error:
             build = self._recorded.build
             has_binary = build.binary and not self._settings.binary and _is_recorded(self._device, build)
+            if error.code == BUILD_PROGRAM_FAILURE and not has_binary and includes_more(build):
+                more = "the source includes files that the recording does not hold: on the machine that has them,"
+                error.args = (
+                    f"{error}; {more} and if you trust the recording, --unconfined lets the driver read them",
+                )
+                raise
             if error.code != BUILD_PROGRAM_FAILURE or not has_binary:
                 raise
             answer = self._run(driver, folder, is_binary=True)
