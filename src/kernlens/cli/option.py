@@ -17,6 +17,7 @@ from kernlens.dataclass import dataclass
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.line_choice import LineChoice
     from kernlens.toolchain.compile_cache import CompileCache
+    from kernlens.verbs.replay.elements import Tolerance
 
 __all__ = ["Choice", "diagnostic", "together", "verb"]
 
@@ -255,6 +256,42 @@ class Cached:
         from kernlens.toolchain.compile_cache import open_cache
 
         return None if self.no_cache else open_cache()
+
+
+class _Tolerance(click.ParamType):  # type: ignore[type-arg]
+    """A distance that floating-point results may have: units in the last place, or a share."""
+
+    name = "tolerance"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Tolerance:
+        from kernlens.verbs.replay.elements import Tolerance
+
+        if isinstance(value, Tolerance):
+            return value
+        if units := re.fullmatch(r"([0-9]{1,9}) ?ulps?", value):
+            return Tolerance(ulp=int(units[1]))
+        if re.fullmatch(r"[0-9]*\.?[0-9]+(?:e-?[0-9]{1,3})?", value) and float(value) < 1:
+            return Tolerance(relative=float(value))
+        raise click.UsageError(
+            f"--tolerance {value!r} is neither units in the last place (4ulp) nor a share (1e-6)", ctx
+        )
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The options that choose a launch of a recording, and how it is run again."""
+
+    kernel: str | None = value(
+        "Kernel to run (default: the only one whose launches were kept).", "--kernel", metavar="KERNEL"
+    )
+    program: str | None = program()
+    launch: int | None = number("Number of the kernel's launch.  [default: the first that was kept]", "--launch")
+    runs: int = number("Runs to time.", "--runs", most=100_000, default=20, show_default=True)
+    tolerance: Tolerance | None = value(
+        "Accept floating-point results that are apart by so many units in the last place, or by this share."
+        "  [default: bit-equal]",
+        "--tolerance", metavar="Nulp|SHARE", type=_Tolerance(),
+    )  # fmt: skip
 
 
 def own_lines() -> Any:

@@ -195,8 +195,15 @@ def redact_recording(asked: ToRedact) -> None:
     you share the recording (kernlens recording list FILE --json).
     """
     from kernlens.recording.editing import redact_source
+    from kernlens.recording.reader import Recording
 
+    with Recording(asked.path) as recording:
+        sizes = [launch.size for build in recording.builds() for launch in build.kept_launches]
     _tell(redact_source(asked.path, asked.output), "left out", asked.as_json)
+    if sizes and not asked.as_json:
+        from kernlens.report.describe import plural
+
+        print_lines([f"left out too: {plural(len(sizes), 'kept launch')} with {sum(sizes):,} bytes of memory"])
 
 
 def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,27 +13,7 @@ from kernlens.cli.output import print_json, print_lines, written
 from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from kernlens.verbs.replay.elements import Tolerance
     from kernlens.verbs.replay.replayed import Replayed
-
-
-class _Tolerance(click.ParamType):  # type: ignore[type-arg]
-    """A distance that floating-point results may have: units in the last place, or a share."""
-
-    name = "tolerance"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Tolerance:
-        from kernlens.verbs.replay.elements import Tolerance
-
-        if isinstance(value, Tolerance):
-            return value
-        if units := re.fullmatch(r"([0-9]{1,9}) ?ulps?", value):
-            return Tolerance(ulp=int(units[1]))
-        if re.fullmatch(r"[0-9]*\.?[0-9]+(?:e-?[0-9]{1,3})?", value) and float(value) < 1:
-            return Tolerance(relative=float(value))
-        raise click.UsageError(
-            f"--tolerance {value!r} is neither units in the last place (4ulp) nor a share (1e-6)", ctx
-        )
 
 
 @dataclass(frozen=True)
@@ -42,11 +21,7 @@ class Asked:
     """The words of the command."""
 
     path: str = option.argument(metavar="REC", type=click.Path())
-    kernel: str | None = option.value(
-        "Kernel to run (default: the only one whose launches were kept).", "--kernel", metavar="KERNEL"
-    )
-    program: str | None = option.program()
-    launch: int | None = option.number("Number of the kernel's launch.  [default: the first that was kept]", "--launch")
+    of: option.Launch = option.together(option.Launch)
     all_launches: bool = option.flag("Run all launches in order, up to the first that differs.", "--all-launches")
     only_list: bool = option.flag("List the launches that were kept, and run nothing.", "--list")
     device: str | None = option.value(
@@ -58,12 +33,6 @@ class Asked:
         "Build and launch on this simulated device instead; nothing is computed there.", "--simulate"
     )
     toolchain: str = option.toolchain("Toolchain whose driver simulates the device.")
-    runs: int = option.number("Runs to time.", "--runs", most=100_000, default=20, show_default=True)
-    tolerance: Tolerance | None = option.value(
-        "Accept floating-point results that are apart by so many units in the last place, or by this share."
-        "  [default: bit-equal]",
-        "--tolerance", metavar="Nulp|SHARE", type=_Tolerance(),
-    )  # fmt: skip
     source: str | None = option.file(
         "Also run this source in place of the program, in turn with the recorded one.", "--source"
     )
@@ -115,7 +84,9 @@ def command(asked: Asked) -> None:
         from kernlens.cli.answers.replay_text import exported_lines
         from kernlens.verbs.replay.export import export
 
-        exported = export(asked.path, asked.export, kernel=asked.kernel, program=asked.program, launch=asked.launch)
+        exported = export(
+            asked.path, asked.export, kernel=asked.of.kernel, program=asked.of.program, launch=asked.of.launch
+        )
         print_json({"schema": 1, **exported.document}) if asked.as_json else print_lines(exported_lines(exported))
         return
     from kernlens.cli.answers.junit import replay_junit
@@ -138,15 +109,15 @@ def _replayed(asked: Asked) -> list[Replayed]:
 
     return replay(
         asked.path,
-        kernel=asked.kernel,
-        program=asked.program,
-        launch=asked.launch,
+        kernel=asked.of.kernel,
+        program=asked.of.program,
+        launch=asked.of.launch,
         all_launches=asked.all_launches,
         device=asked.device,
         simulate=asked.simulate,
         toolchain=asked.toolchain,
-        runs=asked.runs,
-        tolerance=asked.tolerance,
+        runs=asked.of.runs,
+        tolerance=asked.of.tolerance,
         source=asked.source,
         build_options=asked.build_options,
         replace=asked.replace,
@@ -160,10 +131,13 @@ def _replayed(asked: Asked) -> list[Replayed]:
 def _list(asked: Asked) -> None:
     from kernlens.cli.answers.replay_document import kept_document
     from kernlens.cli.answers.replay_text import kept_lines
-    from kernlens.verbs.replay.kept import chosen, open_recording, recorded_launches
+    from kernlens.verbs.replay.kept import chosen, none_kept, open_recording, recorded_launches
 
     with open_recording(asked.path) as recording:
-        launches = list(recorded_launches(recording, asked.program))
-        if asked.kernel is not None:
-            launches = chosen(launches, asked.path, asked.kernel, asked.launch)
-        print_json(kept_document(launches)) if asked.as_json else print_lines(kept_lines(launches))
+        launches = list(recorded_launches(recording, asked.of.program))
+        if asked.of.kernel is not None:
+            launches = chosen(launches, asked.path, asked.of.kernel, asked.of.launch)
+        if asked.as_json:
+            print_json(kept_document(launches))
+        else:
+            print_lines(kept_lines(launches) if launches else [none_kept(asked.path)])

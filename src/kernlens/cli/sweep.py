@@ -29,7 +29,17 @@ if TYPE_CHECKING:
 _RULES = (
     Rule("--scheduler", excludes=("--jobs",), why="has each Dask worker use its own threads"),
     Rule("--weigh", needs=("--best",)),
-)
+    *(
+        Rule(each, needs=("--replay",))
+        for each in ("--kernel", "--program", "--launch", "--runs", "--tolerance", "--unconfined")
+    ),
+    Rule(
+        "--replay",
+        excludes=("--toolchain", "--no-lines", "--sort", "--weigh", "--heat-map", "--output", "--jobs", "--scheduler",
+                  "--wait-workers", "--no-cache"),
+        why="runs a launch with each set, one after the other",
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,13 @@ class Asked:
         default=60.0, show_default=True,
     )  # fmt: skip
     cache: option.Cached = option.together(option.Cached)
+    is_replay: bool = option.flag(
+        "Time each set of options on a launch that a recording keeps (capture --launch), in turn with the recorded options."
+        " SOURCES is the recording, and --device PLATFORM:DEVICE, as in kernlens replay.",
+        "--replay",
+    )
+    of: option.Launch = option.together(option.Launch)
+    unconfined: bool = option.unconfined()
     full: None = option.full()
     as_json: bool = option.json()
 
@@ -90,7 +107,12 @@ def command(asked: Asked) -> None:
     A folder stands for the sources in it (*.cl). Compiles run in parallel, here or on a Dask cluster. kernlens caches
     each result: repeat an interrupted sweep and it resumes. A compile that fails, crashes or hangs is reported and does
     not stop the others.
+
+    With --replay nothing is estimated: a launch that a recording keeps runs with each set of options, its results are
+    compared, and the sets are ranked by the time that was measured.
     """
+    if asked.is_replay:
+        sys.exit(_replay(asked))
     from kernlens.model.best_sets import best_sets
     from kernlens.model.figures import PRESSURES, WAITS, figure_named
     from kernlens.model.sweep_row import measured_figures
@@ -117,6 +139,30 @@ def command(asked: Asked) -> None:
     if stopped is not None:
         raise stopped
     sys.exit(3 if any(row.reason for row in rows) else 0)
+
+
+def _replay(asked: Asked) -> int:
+    """Time the sets of options on a kept launch, print them, and return the exit status."""
+    from kernlens.cli.answers.sets_by_time import timed_sets_csv, timed_sets_document, timed_sets_lines
+    from kernlens.verbs.replay.timed_sets import timed_sets
+
+    if len(asked.sources) != 1:
+        raise click.UsageError("--replay takes one recording")
+    _check_outputs(asked)
+    with Progress("timing", quiet=asked.as_json) as progress:
+        answer = timed_sets(
+            asked.sources[0], asked.options, asked.macros, kernel=asked.of.kernel, program=asked.of.program,
+            launch=asked.of.launch, device=",".join(asked.devices) or None, runs=asked.of.runs, tolerance=asked.of.tolerance,
+            timeout=asked.parallel.timeout, unconfined=asked.unconfined, is_confirmed=asked.is_best, on_progress=progress.show,
+        )  # fmt: skip
+    with written([(asked.csv, lambda: timed_sets_csv(answer))]):
+        if asked.as_json:
+            print_json(timed_sets_document(answer, is_best=asked.is_best))
+        else:
+            print_lines(timed_sets_lines(answer, asked.top, is_best=asked.is_best))
+    failed = [each for each in answer.sets if each.build is None]
+    print_message(*(f"kernlens: {each.options or 'no options'}: {each.reason}" for each in failed))
+    return 3 if failed else 0
 
 
 def _planned(asked: Asked) -> Matrix:

@@ -146,7 +146,20 @@ def test_nothing_is_kept_where_no_launch_is_named(tmp_path: Path, platform: Plat
     done = capture_with(platform, tmp_path, application, "--launch", "absent")
     assert done.status == 0
     assert launches_of(done.recording) == []
-    assert "no launch was kept" in done.err
+    assert "no launch was kept: the application made none that --launch names and that could be kept" in done.err
+    assert f"; it launched {', '.join(KERNELS)}" in done.err
+
+
+def test_what_matched_no_launch_is_named_beside_what_did(tmp_path: Path, platform: Platform, application: Path) -> None:
+    done = capture_with(
+        platform, tmp_path, application, "--launch", "part:2", "--launch", "plan", "--launch", "part:77"
+    )
+    assert len(launches_of(done.recording)) == 1
+    assert (
+        "no launch was kept for --launch plan: the application launched no such kernel; did you mean plain" in done.err
+    )
+    assert f"no launch was kept for --launch part:77: part was launched {LAUNCHES} times" in done.err
+    assert "--launch part:2:" not in done.err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system is mounted, which needs to be root")

@@ -123,3 +123,28 @@ def test_included_files_and_folders_of_the_machine(tmp_path: Path) -> None:
     assert "include/own/by.h" in exported.files
     verify(tmp_path / "out")
     assert [file for file in exported.files if str(tmp_path).encode() in (tmp_path / "out" / file).read_bytes()] == []
+
+
+def test_a_tolerance_and_words_that_are_no_numbers(recording: Path, tmp_path: Path) -> None:  # noqa: F811
+    folder = tmp_path / "out"
+    export(recording, folder, kernel="scale", launch=1)
+    program = folder / "program.cl"
+    program.write_text(program.read_text().replace("* factor + 1.0f", "* factor * 1.00001f + 1.0f"))
+    verify(folder, "different", 1)
+    programs = ["./replay"], [sys.executable, "-I", "replay.py"]
+    for words, status, answer in (
+        (["-t", "1e-4"], 0, "equal"),
+        (["-t", "1e-7"], 1, "different"),
+        (["-t", "0"], 1, "different"),
+        *(
+            (each, 2, "")
+            for each in (["PoCL"], ["0", "x"], ["-t", "much"], ["-t", "-1"], ["0", "0", "0"], ["-1"], [""])
+        ),
+    ):
+        for each in programs:
+            done = run(folder, *each, *words)
+            assert (done.returncode, done.stdout.splitlines()[-1:]) == (status, [answer] if answer else []), (
+                each,
+                words,
+            )
+            assert done.stderr.startswith("usage: replay") == (status == 2)

@@ -11,6 +11,7 @@ from kernlens.cli.answers.replay_text import answer_words
 if TYPE_CHECKING:
     from kernlens.verbs.replay.kept import RecordedLaunch
     from kernlens.verbs.replay.replayed import Replayed, ReplayedBuild
+    from kernlens.verbs.replay.timing import Ratio
 
 
 def replay_document(replayed: Sequence[Replayed]) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def replay_document(replayed: Sequence[Replayed]) -> dict[str, Any]:
     return {
         "schema": 1,
         "equal": all(each.is_equal for each in replayed),
-        "launches": [_launch(each) for each in replayed],
+        "launches": [launch_document(each) for each in replayed],
     }
 
 
@@ -39,23 +40,29 @@ def kept_document(launches: Sequence[RecordedLaunch]) -> dict[str, Any]:
     }
 
 
-def _launch(replayed: Replayed) -> dict[str, Any]:
+def launch_document(replayed: Replayed) -> dict[str, Any]:
+    """Return a launch that ran again."""
     names = ("kernel", "number", "process", "program", "platform", "device", "recorded_on", "global_size", "local_size")
-    ratio = replayed.ratio
     return {
         **{name: getattr(replayed, name) for name in names},
         "answer": answer_words(replayed),
         "equal": replayed.is_equal,
         "simulated": replayed.is_simulated,
         "cpu": replayed.is_cpu,
-        "builds": [_build(build) for build in replayed.builds],
-        "ratio": None if ratio is None else {**asdict(ratio), "different": ratio.is_different},
+        "builds": [build_document(build) for build in replayed.builds],
+        "ratio": ratio_document(replayed.ratio),
         "not_compared": list(replayed.not_compared),
         "notes": list(replayed.notes),
     }
 
 
-def _build(build: ReplayedBuild) -> dict[str, Any]:
+def ratio_document(ratio: Ratio | None) -> dict[str, Any] | None:
+    """Return how many times as fast a build is."""
+    return None if ratio is None else {**asdict(ratio), "different": ratio.is_different}
+
+
+def build_document(build: ReplayedBuild) -> dict[str, Any]:
+    """Return a build that ran: its results and its times."""
     return {
         "title": build.title,
         "options": build.options,

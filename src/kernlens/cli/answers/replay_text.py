@@ -16,28 +16,35 @@ if TYPE_CHECKING:
     from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
     from kernlens.verbs.replay.timing import Ratio, Times
 
+OF_A_CPU = "the times are those of this CPU, and say nothing about a GPU"
+
 
 def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
     """Yield the lines on a launch that ran again. Of several, those that are equal have one line each."""
-    title = f"launch {replayed.number:,} of {replayed.kernel}"
     if not is_one and replayed.is_equal and not replayed.is_simulated:
-        yield f"{title}: {answer_words(replayed)}"
+        yield f"launch {replayed.number:,} of {replayed.kernel}: {answer_words(replayed)}"
         return
-    sizes = sizes_of_launch(replayed.global_size, replayed.local_size)
-    yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
-    if replayed.recorded_on:
-        yield f"  recorded on {replayed.recorded_on}"
+    yield from launch_lines(replayed)
     if replayed.is_simulated:
         yield from _simulated(replayed)
         return
     for build in replayed.builds:
-        yield f"  {build.title}: {_result_words(build)}" + (f"; {times_words(build.times)}" if build.times else "")
+        yield f"  {build.title}: {result_words(build)}" + (f"; {times_words(build.times)}" if build.times else "")
         yield from (f"    {difference_words(each)}" for each in build.differing)
     yield answer_words(replayed)
     yield from replayed.notes
     if replayed.is_cpu and any(build.times for build in replayed.builds):
-        yield "the times are those of this CPU, and say nothing about a GPU"
+        yield OF_A_CPU
     yield not_compared_words(replayed)
+
+
+def launch_lines(replayed: Replayed) -> Iterator[str]:
+    """Yield which launch ran, and where."""
+    sizes = sizes_of_launch(replayed.global_size, replayed.local_size)
+    title = f"launch {replayed.number:,} of {replayed.kernel}"
+    yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
+    if replayed.recorded_on:
+        yield f"  recorded on {replayed.recorded_on}"
 
 
 def answer_words(replayed: Replayed) -> str:
@@ -117,7 +124,8 @@ def _simulated(replayed: Replayed) -> Iterator[str]:
     yield "the device is simulated: nothing was computed, so nothing was compared or timed"
 
 
-def _result_words(build: ReplayedBuild) -> str:
+def result_words(build: ReplayedBuild) -> str:
+    """Return whether the results of a build are equal, or how many differ."""
     if not build.compared:
         return "nothing to compare"
     verb = "differs" if len(build.differing) == 1 else "differ"

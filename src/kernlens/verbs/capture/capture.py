@@ -33,7 +33,7 @@ from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
-from kernlens.verbs.capture.chosen_launches import LAUNCH, LAUNCH_BYTES, MOST_BYTES, is_slowest, recorders_lines
+from kernlens.verbs.capture.chosen_launches import LAUNCH, LAUNCH_BYTES, MOST_BYTES, is_slowest, recorders_lines, unkept
 from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from kernlens.verbs.capture.loader_watch import LoaderWatch
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
     from kernlens.toolchain.toolchains import Toolchain
     from kernlens.verbs.capture.running import Ended
-
-_NONE_KEPT = "no launch was kept: the application made none that --launch names and that could be kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +356,7 @@ def _finish(
     captured = Merging(spool, writer, plan, asked.changes, asked.device, seen).run(on_progress)
     writer.close()
     spool.remove()
+    launched = {kernel.name: kernel.known_launches or 0 for kernel in captured.kernels}
     status, process = (None, None) if ended is None else (ended.status, ended.process)
     return Capture(
         recording=writer.path if captured.builds else None,
@@ -369,7 +368,7 @@ def _finish(
         own_binaries=captured.own_binaries,
         faults=() if seen is None else tuple(seen.faults),
         is_counted=seen is not None and seen.is_counted,
-        kept_launches=captured.kept_launches,
+        kept_launches=len(captured.whole_launches),
         kept_bytes=captured.kept_bytes,
         missing=tuple(captured.missing),
         findings=(
@@ -377,7 +376,7 @@ def _finish(
             *findings,
             *watch.findings(captured),
             *captured.findings,
-            *([_NONE_KEPT] if asked.launches and not captured.kept_launches else []),
+            *(unkept(asked.launches, captured.whole_launches, launched) if asked.launches else ()),
         ),
         unmatched=captured.unmatched,
         reason="" if captured.builds else why_nothing(captured, asked.words, watch, asked.observing),

@@ -116,8 +116,8 @@ class Captured:
     binaries the application had built in the same run. ``was_entered`` is whether any process loaded the layer,
     ``nested`` are the recordings of captures within this one, ``findings`` are sentences on the second builds and
     replacements, ``unmatched`` those on replacements that stood in for nothing, by the program. ``last_calls`` are the
-    functions of the driver that processes were in when they ended, by the process's number. ``kept_launches`` are
-    whole, with memory of ``kept_bytes``."""
+    functions of the driver that processes were in when they ended, by the process's number. ``whole_launches`` are the
+    kernels and numbers of those that were kept, with memory of ``kept_bytes``."""
 
     was_entered: bool
     nested: Sequence[str] = ()
@@ -130,5 +130,5 @@ class Captured:
     findings: list[str] = field(default_factory=list)
     unmatched: dict[str, str] = field(default_factory=dict)
     last_calls: dict[int, list[str]] = field(default_factory=dict)
-    kept_launches: int = 0
+    whole_launches: list[tuple[str, int]] = field(default_factory=list)
     kept_bytes: int = 0

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kernlens.errors import KernlensError
+from kernlens.analysis.kernel_names import is_named
+from kernlens.errors import KernlensError, likeliest
+from kernlens.report.describe import plural
 
 #: The variables with which the recorder keeps launches, and how many bytes of memory in all.
 LAUNCH, LAUNCH_BYTES = "KERNLENS_CAPTURE_LAUNCH", "KERNLENS_CAPTURE_LAUNCH_BYTES"
@@ -14,6 +16,8 @@ LAUNCH, LAUNCH_BYTES = "KERNLENS_CAPTURE_LAUNCH", "KERNLENS_CAPTURE_LAUNCH_BYTES
 MOST_BYTES = 1_000_000_000
 SLOWEST = "slowest"
 _FORMS = "KERNEL, KERNEL:N, KERNEL:first, KERNEL:slowest or KERNEL:every=K"
+#: Names of kernels in a sentence, at most.
+_NAMES = 8
 _NUMBER = re.compile(r"[1-9]\d{0,17}")
 
 
@@ -44,3 +48,29 @@ def _line(asked: str) -> str:
     if not every and _NUMBER.fullmatch(which):
         return f"{kernel}:at={which}"
     raise KernlensError(f"{asked!r} says no launch; a launch is {_FORMS}, counted from 1")
+
+
+def unkept(asked: Iterable[str], whole: Sequence[tuple[str, int]], launched: Mapping[str, int]) -> Iterator[str]:
+    """Yield a sentence on each choice of which no launch was kept. ``whole`` are kernels and numbers of launches, ``launched``
+    says how often the application launched each kernel."""
+    if not whole:
+        names = sorted(name for name, count in launched.items() if count)
+        more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+        words = f"it launched {', '.join(names[:_NAMES])}{more}" if names else "no launch was seen"
+        yield f"no launch was kept: the application made none that --launch names and that could be kept; {words}"
+        return
+    for each in asked:
+        kernel, _, which = _line(each).rpartition(":")
+        number = int(which[3:]) if which.startswith("at=") else None
+        if any(is_named(kernel, name) and number in (None, own) for name, own in whole):
+            continue
+        counts = {name: count for name, count in launched.items() if count and is_named(kernel, name)}
+        if counts:
+            words = ", ".join(
+                f"{name} was launched {plural(count, 'time')}" for name, count in list(counts.items())[:_NAMES]
+            )
+        else:
+            near = likeliest(kernel, [name for name, count in launched.items() if count])
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
+            words = f"the application launched no such kernel{meant}"
+        yield f"no launch was kept for --launch {each}: {words}"

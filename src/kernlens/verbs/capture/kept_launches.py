@@ -38,7 +38,7 @@ def add_kept_launches(
             except (KernlensError, OSError) as error:
                 captured.missing.append(f"{called}: {error}")
                 continue
-            captured.kept_launches += 1
+            captured.whole_launches.append((launch.kernel, launch.number))
             captured.kept_bytes += launch.size
 
 

@@ -20,6 +20,7 @@ from kernlens.runtime.opencl.launch_prototypes import COARSE, FLAGS_OF_KERNEL
 from kernlens.toolchain.sources.directives import inclusions, joined_lines
 from kernlens.toolchain.sources.includes import join_options, options_with_values, split_options
 from kernlens.verbs.replay.kept import chosen, open_recording, recorded_launches
+from kernlens.verbs.replay.memory_names import memory_names
 
 _TEMPLATES = Path(__file__).parent / "reproducer"
 _C_KINDS = {
@@ -79,7 +80,11 @@ def _files(build: Build, launch: KeptLaunch) -> Iterator[tuple[str, bytes]]:
     yield name, program
     yield from headers.items()
     options = _options(build, has_headers=bool(headers))
-    memory = [_memory(number, each) for number, each in enumerate(launch.memory)]
+    names = memory_names(launch, [], build.sources[0].text if build.sources else "")
+    memory = [
+        {**_memory(number, each), "real": names[number].element.size if names[number].element.letter in "fd" else 0}
+        for number, each in enumerate(launch.memory)
+    ]
     for number, each in enumerate(launch.memory):
         for moment, read in (("before", each.before), ("after", each.after)):
             if read is not None and memory[number][moment] is not None:
@@ -197,7 +202,7 @@ def _c_memory(each: Mapping[str, Any]) -> str:
     words = f"{each['kind'].upper()}, {each['size']}u, {each['flags']}u, {each['address']}u, {before}, {after}"
     order, data_type, *image = each["image"] or [0] * 8
     stated = ", ".join(map(str, image))
-    return f"  {{{words}, {{{order}, {data_type}}}, {{{stated}, 0, 0, 0, {{NULL}}}}, {made_of}}},"
+    return f"  {{{words}, {{{order}, {data_type}}}, {{{stated}, 0, 0, 0, {{NULL}}}}, {made_of}, {each['real']}}},"
 
 
 def _c_argument(number: int, each: Mapping[str, Any]) -> str:
@@ -242,6 +247,7 @@ def _readme(document: Mapping[str, Any], launch: KeptLaunch) -> str:
         " memory N\ncontained before the launch, `memoryN.after` what it contained after it.\n\n"
         "    make check              # builds replay.c and runs it: exit status 0 if all results are equal\n"
         "    ./replay PLATFORM DEVICE\n"
+        "    ./replay -t 1e-6        # accepts floats and doubles that are apart by this share of the larger one\n"
         "    python3 replay.py       # the same without a compiler\n\n"
         "It needs an OpenCL loader (libOpenCL), and to build replay.c its headers (CL/cl.h) and gcc.\n"
         f"{moved}{images}\n|Argument|What|\n|-|-|\n" + "\n".join(rows) + "\n"

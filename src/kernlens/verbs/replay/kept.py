@@ -47,12 +47,17 @@ def recorded_launches(recording: Recording, program: str | None = None) -> Itera
             yield RecordedLaunch(build, launch)
 
 
+def none_kept(path: str) -> str:
+    """Return the sentence on a recording without launches."""
+    return f"{path} keeps no launches; kernlens capture --launch KERNEL -- APP keeps them"
+
+
 def chosen(
     launches: Sequence[RecordedLaunch], path: str, kernel: str | None, number: int | None
 ) -> list[RecordedLaunch]:
     """Return the launches of a kernel, with ``number`` those of that number. Raises NotFoundError, which says what there is."""
     if not launches:
-        raise NotFoundError(f"{path} keeps no launches; kernlens capture --launch KERNEL -- APP keeps them")
+        raise NotFoundError(none_kept(path))
     names = list(dict.fromkeys(each.launch.kernel for each in launches))
     if kernel is None and len(names) > 1:
         raise NotFoundError(

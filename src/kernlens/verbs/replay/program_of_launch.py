@@ -11,6 +11,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build, Source
+from kernlens.toolchain.sources.directives import inclusions, joined_lines
 from kernlens.toolchain.sources.includes import existing_source, include_folders, join_options, split_options
 from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.toolchain.sources.source_reading import is_wide, read_named
@@ -64,7 +65,19 @@ def programs_of(
         program = _program(Path(other.source).name, join_options(words), text=text)
     else:
         program = _recorded(build, options, folder, is_binary=False)
+        if program["binary"]:
+            raise UnsupportedError(
+                f"the recording holds only the binary of {build.name}, which no build options change; capture --fresh-cache"
+                " records what programs are built from"
+            )
     return ["recorded", other.title], [recorded, program]
+
+
+def includes_more(build: Build) -> bool:
+    """Return whether the source includes files that the recording does not hold."""
+    held = [source.path for source in build.sources[1:]]
+    named = {name for source in build.sources for name, _ in inclusions(joined_lines(source.text))}
+    return any(not any(path == name or path.endswith(f"/{name}") for path in held) for name in named)
 
 
 def _recorded(build: Build, options: str, folder: str, *, is_binary: bool) -> Program:

@@ -26,7 +26,7 @@ from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
-from kernlens.verbs.replay.program_of_launch import OtherBuild, programs_of
+from kernlens.verbs.replay.program_of_launch import OtherBuild, includes_more, programs_of
 from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
 from kernlens.verbs.replay.timing import ratio_of, times_of
 
@@ -109,15 +109,29 @@ def replay(
 
 def _replayed(launches: Sequence[RecordedLaunch], settings: Settings) -> Iterator[Replayed]:
     """Yield the replays of launches, up to the first that differs."""
-    shown = [] if settings.other is None else settings.other.folders
-    with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
-        devices = driver.devices(OPENCL)
+    with replaying(settings, [] if settings.other is None else [settings.other]) as run:
         for each in launches:
-            position = _position(devices, settings, each.build)
-            answer = _Replay(each, settings, devices[position], position).run(driver, folder)
+            answer = run(each, settings)
             yield answer
             if not answer.is_equal:
                 return
+
+
+@contextmanager
+def replaying(
+    settings: Settings, others: Sequence[OtherBuild]
+) -> Iterator[Callable[[RecordedLaunch, Settings], Replayed]]:
+    """Give what replays a launch, with settings that may name one of ``others`` beside it, on the device of ``settings``. If
+    the kernel or the driver ends the child, the next launch gets another one."""
+    shown = list(dict.fromkeys(folder for other in others for folder in other.folders))
+    with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
+        devices = driver.devices(OPENCL)
+
+        def run(recorded: RecordedLaunch, own: Settings) -> Replayed:
+            position = _position(devices, settings, recorded.build)
+            return _Replay(recorded, own, devices[position], position).run(driver, folder)
+
+        yield run
 
 
 @contextmanager
@@ -179,6 +193,12 @@ class _Replay:
         except OpenCLError as error:
             build = self._recorded.build
             has_binary = build.binary and not self._settings.binary and _is_recorded(self._device, build)
+            if error.code == BUILD_PROGRAM_FAILURE and not has_binary and includes_more(build):
+                more = "the source includes files that the recording does not hold: on the machine that has them,"
+                error.args = (
+                    f"{error}; {more} and if you trust the recording, --unconfined lets the driver read them",
+                )
+                raise
             if error.code != BUILD_PROGRAM_FAILURE or not has_binary:
                 raise
             answer = self._run(driver, folder, is_binary=True)

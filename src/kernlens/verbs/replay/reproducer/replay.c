@@ -1,11 +1,14 @@
 /* Runs one launch of an OpenCL kernel, as an application made it, and compares what it leaves in memory with what it left then.
  *
- *   ./replay [PLATFORM [DEVICE]]      numbers, from 0; without them the first device
+ *   ./replay [-t TOLERANCE] [PLATFORM [DEVICE]]      numbers, from 0; without them the first device
+ *
+ * With -t floats and doubles are equal if they are apart by at most this share of the larger one.
  *
  * Exit status: 0 all equal, 1 something differs, 2 it could not be run. */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <float.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +26,7 @@ struct memory {
   const char *before, *after;
   cl_image_format format;
   cl_image_desc image;
-  int made_of;
+  int made_of, real; /* real: bytes of its floating-point numbers, 0 if it has none */
 };
 
 struct argument {
@@ -41,6 +44,7 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_mem objects[MEMORIES + 1];
 static char *addresses[MEMORIES + 1];
+static double tolerance = 0;
 
 static void fail(const char *what, long code) {
   fprintf(stderr, "%s: %ld\n", what, code);
@@ -227,6 +231,31 @@ static cl_program build_program(cl_device_id device) {
   return program;
 }
 
+/* Whether two elements are equal: bit by bit, or numbers within the tolerance. */
+static int is_equal(const char *recorded, const char *result, size_t size) {
+  double first = 0, second = 0, apart, larger;
+  if (memcmp(recorded, result, size) == 0)
+    return 1;
+  if (size == 1)
+    return 0;
+  if (size == 4) {
+    float halves[2];
+    memcpy(&halves[0], recorded, 4);
+    memcpy(&halves[1], result, 4);
+    first = halves[0];
+    second = halves[1];
+  } else {
+    memcpy(&first, recorded, 8);
+    memcpy(&second, result, 8);
+  }
+  if (first == second || (first != first && second != second))
+    return 1;
+  apart = first > second ? first - second : second - first;
+  larger = first < 0 ? -first : first;
+  larger = (second < 0 ? -second : second) > larger ? (second < 0 ? -second : second) : larger;
+  return larger <= DBL_MAX && apart <= tolerance * larger;
+}
+
 static int compare(int number) {
   const struct memory *memory = &memories[number];
   size_t differing = 0, first = 0;
@@ -234,14 +263,16 @@ static int compare(int number) {
   copy_memory(number, result, 1);
   if (memory->kind == ADDRESS)
     move_pointers(result, memory->size, 1);
-  for (size_t i = memory->size; i-- > 0;)
-    if (recorded[i] != result[i]) {
+  size_t step = tolerance > 0 && memory->real && memory->size % memory->real == 0 ? memory->real : 1;
+  for (size_t i = memory->size / step; i-- > 0;)
+    if (!is_equal(recorded + i * step, result + i * step, step)) {
       differing++;
-      first = i;
+      first = i * step;
     }
   if (differing)
-    printf("memory %d: %zu of %zu bytes differ, the first at %zu: 0x%02x, recorded was 0x%02x\n", number, differing,
-           memory->size, first, (unsigned char)result[first], (unsigned char)recorded[first]);
+    printf("memory %d: %zu of %zu %s differ, the first at byte %zu: 0x%02x, recorded was 0x%02x\n", number, differing,
+           memory->size / step, step == 1 ? "bytes" : "numbers", first, (unsigned char)result[first],
+           (unsigned char)recorded[first]);
   else
     printf("memory %d: %zu bytes are equal\n", number, memory->size);
   free(recorded);
@@ -249,10 +280,31 @@ static int compare(int number) {
   return differing != 0;
 }
 
+static void usage(void) {
+  fprintf(stderr, "usage: replay [-t TOLERANCE] [PLATFORM [DEVICE]]: a share such as 1e-6, and numbers from 0\n");
+  exit(2);
+}
+
+static long number_of(const char *word) {
+  if (!*word || strlen(word) > 6 || strspn(word, "0123456789") != strlen(word))
+    usage();
+  return atol(word);
+}
+
 int main(int count, char **words) {
+  char *end = NULL;
+  int at = 1;
+  if (count > 2 && strcmp(words[1], "-t") == 0) {
+    tolerance = strtod(words[2], &end);
+    if (end == words[2] || *end || !(tolerance >= 0 && tolerance < 1))
+      usage();
+    at = 3;
+  }
+  if (count - at > 2)
+    usage();
   cl_int code = CL_SUCCESS;
   int differs = 0, compared = 0;
-  cl_device_id device = find_device(count > 1 ? atol(words[1]) : -1, count > 2 ? atol(words[2]) : 0);
+  cl_device_id device = find_device(count > at ? number_of(words[at]) : -1, count > at + 1 ? number_of(words[at + 1]) : 0);
   context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
   CHECK(code);
   queue = clCreateCommandQueue(context, device, 0, &code);
