@@ -1,4 +1,4 @@
-"""``kernlens observe``: parts of vectors."""
+"""``kernlens observe``: parts of vectors, and what it says of what it cannot run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.errors import KernlensError, ToolError
 from tests.integration.observe.test_observe import pytestmark, run
 
 __all__ = ["pytestmark"]
@@ -74,3 +75,17 @@ def test_a_part_of_a_vector_has_its_value(whole: str, part: str, index: int, tmp
     observed = run(tmp_path, body, ["ramp:uchar:8192", "zeros:uint:64"])
     assert observed.reason == ""
     assert [each for each in observed.faults if each.kind == "bounds"] == []
+
+
+def test_how_arguments_are_described_is_said_where_some_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(
+        KernlensError, match=r"k takes 2 arguments .*, and 0 are .*: --arg random:float:4096 for a buffer"
+    ):
+        run(tmp_path, "kernel void k(global float *a, int n)\n{\n}\n", [])
+
+
+def test_half_is_named(tmp_path: Path) -> None:
+    for factor in ("2.0h", "a[0]"):
+        body = f"#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global half *a) {{ a[1] = a[2] * {factor}; }}\n"
+        with pytest.raises(ToolError, match=r"it does not compute with half \(Unsupported .*\); nothing was counted"):
+            run(tmp_path, body, ["zeros:half:64"])
