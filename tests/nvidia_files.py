@@ -4,6 +4,9 @@
 (without and with ``-nv-line-info``), and what the driver then held in its compute cache. ``triton_cache.tar.xz``: the cache of
 Triton 3.6 after a matrix multiplication on the same machine, and the script. ``inlined.ptx`` is written by hand, with calls
 that were inlined; ``inlined.cubin`` is what ``ptxas`` 13.5 -arch=sm_90 -lineinfo made of it.
+``opencl_profile.tar.xz``: an OpenCL kernel, the driver's cubin of it, and the source pages of Nsight Compute 2025.3 on that
+machine, by instruction (``sass.csv``) and by line (``both.csv``);
+``triton_sass.csv`` and ``triton_both.csv`` are those of Triton's matrix multiplication.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from pathlib import Path
 from kernlens.formats.compute_cache import CacheEntry, read_cache_entry
 
 FOLDER = Path(__file__).parent / "data" / "nvidia"
-OPENCL, TRITON = "opencl_ptx_and_compute_cache", "triton_cache"
+OPENCL, TRITON, PROFILE = "opencl_ptx_and_compute_cache", "triton_cache", "opencl_profile"
 #: The entries with machine code of the program, without and with lines, and of the driver's own kernels.
 PLAIN_ENTRY, LINES_ENTRY, DRIVER_ENTRY = (
     f"ComputeCache/{path}" for path in ("3/5/2beb3bd4af7935", "8/4/94d405b637614c", "c/2/4e46cdfc39972f")
@@ -39,6 +42,11 @@ def archive(name: str) -> dict[str, bytes]:
 def opencl(name: str) -> bytes:
     """Return a file of the OpenCL program."""
     return archive(OPENCL)[name]
+
+
+def profiled(name: str) -> bytes:
+    """Return a file of the profiled kernels."""
+    return archive(PROFILE)[name]
 
 
 def entry(name: str) -> CacheEntry:

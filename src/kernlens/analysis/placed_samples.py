@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.token_waits import token_waits
+from kernlens.analysis.sampled_code import code_start
 from kernlens.analysis.sampled_kernels import SampledKernels
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.model.instruction import Instructions
 from kernlens.model.samples import DISTANCE, TOKEN, Counts, Reason, SampledKernel, summed
 
@@ -29,7 +30,8 @@ class PlacedSamples:
     ``counts`` has the counts of each row, by ``reasons``; ``devices`` are the profiler's devices whose samples they are,
     None for one that it does not number. ``unplaced`` has those at offsets where no instruction begins. ``blames`` lays
     the samples of waits on producers: where control may come several ways, a row has several, which get equal parts.
-    ``unblamed`` samples wait for what the code alone does not tell.
+    ``unblamed`` samples wait for what the code alone does not tell. ``measured`` has the profiler's other counts of each
+    row, by ``measures``.
     """
 
     profiler: str
@@ -39,6 +41,8 @@ class PlacedSamples:
     unplaced: Mapping[int, Counts]
     blames: Sequence[Blame]
     unblamed: int
+    measures: tuple[str, ...] = ()
+    measured: Mapping[int, Counts] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -47,11 +51,12 @@ class PlacedSamples:
 
     def sum_of(self, rows: Iterable[int]) -> Counts:
         """Return the counts of some rows together."""
-        total = (0,) * len(self.reasons)
-        for row in rows:
-            if row in self.counts:
-                total = summed(total, self.counts[row])
-        return total
+        return _sum(self.counts, rows, len(self.reasons))
+
+    def measured_of(self, rows: Iterable[int]) -> Mapping[str, int]:
+        """Return the other counts of some rows together by their names, without those that are 0."""
+        total = _sum(self.measured, rows, len(self.measures))
+        return {name: count for name, count in zip(self.measures, total, strict=True) if count}
 
     def laid_on(self) -> Mapping[int, int]:
         """Return for each row how many samples of other rows' waits are laid on it; without those that have none."""
@@ -62,12 +67,13 @@ class PlacedSamples:
 
 
 def placed_samples(sampled: SampledKernels, name: str, instructions: Instructions) -> PlacedSamples:
-    """Return the samples of the kernel that its binary calls ``name`` on its ``instructions``."""
-    kernels, reasons = sampled.of(name), sampled.samples.reasons
+    """Return the samples of the kernel that its binary calls ``name`` on its ``instructions``. Those that a profiler states
+    with the text of their instructions are of this code, or left out."""
+    kernels, reasons = _of_this_code(sampled.of(name), instructions), sampled.samples.reasons
     row_of = {offset: row for row, offset in enumerate(instructions.offsets)} if kernels else {}
     counts: dict[int, Counts] = {}
     unplaced: dict[int, Counts] = {}
-    for offset, each in _together(kernels).items():
+    for offset, each in _together([kernel.counts for kernel in kernels]).items():
         if offset in row_of:
             counts[row_of[offset]] = each
         else:
@@ -81,16 +87,39 @@ def placed_samples(sampled: SampledKernels, name: str, instructions: Instruction
         dict(sorted(unplaced.items())),
         blames,
         unblamed,
+        sampled.samples.measures,
+        {
+            row_of[offset]: each
+            for offset, each in _together([kernel.measured for kernel in kernels]).items()
+            if offset in row_of
+        },
     )
 
 
-def _together(kernels: Sequence[SampledKernel]) -> Mapping[int, Counts]:
+def _of_this_code(kernels: Sequence[SampledKernel], instructions: Instructions) -> Sequence[SampledKernel]:
+    """Return the kernels whose code this is, with their offsets from its start."""
+    return [
+        kernel if start == 0 else kernel.moved(start)
+        for kernel in kernels
+        if (start := code_start(kernel, instructions)) is not None
+    ]
+
+
+def _sum(columns: Mapping[int, Counts], rows: Iterable[int], width: int) -> Counts:
+    total = (0,) * width
+    for row in rows:
+        if row in columns:
+            total = summed(total, columns[row])
+    return total
+
+
+def _together(columns: Sequence[Mapping[int, Counts]]) -> Mapping[int, Counts]:
     """Return the counts by offset of a kernel's samples on several devices together."""
-    if len(kernels) == 1:
-        return kernels[0].counts
+    if len(columns) == 1:
+        return columns[0]
     counts: dict[int, Counts] = {}
-    for kernel in kernels:
-        for offset, each in kernel.counts.items():
+    for column in columns:
+        for offset, each in column.items():
             counts[offset] = summed(counts[offset], each) if offset in counts else each
     return counts
 

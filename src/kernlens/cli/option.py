@@ -306,7 +306,8 @@ class Samples:
     """The options of a profiler's samples: the ``file``, and of which ``device`` they are to be."""
 
     samples: str | None = file(
-        "Show the samples of this profiler's file (CSV of unitrace --stall-sampling).", "--samples"
+        "Show the samples of this profiler's file (CSV of unitrace --stall-sampling, or of Nsight Compute's source page).",
+        "--samples",
     )
     samples_device: int | None = number(
         "Use only the samples of this device, by the profiler's number.  [default: all]", "--samples-device"

@@ -114,6 +114,7 @@ class AnnotatedSamples:
                 {"name": reason.name, "is_stall": reason.is_stall, "waits_for": reason.awaits}
                 for reason in samples.reasons
             ],
+            "measures": list(samples.measures),
             "without_kernel": [
                 {
                     "name": kernel.name,
@@ -130,7 +131,8 @@ class AnnotatedSamples:
         from kernlens.cli.answers.sample_table import sample_cells, sample_columns_of
         from kernlens.cli.listings import Lines
 
-        columns = sample_columns_of([reason.name for reason in self.sampled.samples.reasons])
+        samples = self.sampled.samples
+        columns = sample_columns_of((reason.name for reason in samples.reasons), samples.measures)
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
             placed = self._placed(kernel)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.analysis.sampled_code import code_start, difference_of
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
@@ -44,15 +45,31 @@ class SampleMatches:
 
 def sample_matches(sampled: SampledKernels, programs: Iterable[Program]) -> SampleMatches:
     """Return the kernels of these programs that the samples are of. Raises NotFoundError if they are of none."""
+    programs = list(programs)
     programs_of = Counter(name for program in programs for name in program.kernels)
     names = [name for name in programs_of if sampled.of(name)]
     unmatched = sampled.without(names)
+    _refuse_other_code(sampled, names, programs)
     if not names:
         raise NotFoundError(
             f"no kernel of the input has samples: they are of {_listed(kernel.name for kernel in unmatched)}; the input"
             f" holds {_listed(map(kernel_title, programs_of)) or 'no kernel'}"
         )
     return SampleMatches(names, unmatched, [name for name in names if programs_of[name] > 1])
+
+
+def _refuse_other_code(sampled: SampledKernels, names: Iterable[str], programs: Sequence[Program]) -> None:
+    """Raise NotFoundError if the file states the code of a kernel, and no program has that code."""
+    for name in names:
+        stated = [kernel for kernel in sampled.of(name) if kernel.texts]
+        codes = (
+            [program.kernels[name].instructions for program in programs if name in program.kernels] if stated else []
+        )
+        if stated and all(code_start(kernel, code) is None for kernel in stated for code in codes):
+            raise NotFoundError(
+                f"the samples of {kernel_title(name)} are of other code than the input's, which another build or option may"
+                f" have made: {difference_of(stated[0], codes[0])}; load the binary that was profiled"
+            )
 
 
 def _counted(count: int, noun: str, nouns: str = "") -> str:

@@ -121,6 +121,7 @@ def test_samples_are_documents_by_reason_and_line() -> None:
         "samples": {"Active": 2, "SbidStall": 60},
         "waits_for": [{"offset": 0, "samples": 30}, {"offset": 32, "samples": 30}],
         "waited_for": 0,
+        "measured": {},
     }
     assert [(line["line"], line["total"], line["waited_for"]) for line in document["lines"]] == [
         (11, 62, 0),

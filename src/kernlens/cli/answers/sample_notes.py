@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.model.kernel import Kernel
@@ -47,11 +47,17 @@ class SampleNotes:
                 f"{certain:,} of {plural(number, 'sample')} are on instructions that are certainly its own",
                 dim=True,
             )
+        if measured := measure_words(self._placed.measured_of(self._rows(path, line))):
+            yield style(measured, dim=True)
+
+    def _rows(self, path: str, line: int) -> list[int]:
+        source_map = self._kernel.source_map
+        return [row for run in source_map.lines.get((path, line), ()) for row in run] if source_map else []
 
     def _numbers(self, path: str, line: int) -> tuple[int, int]:
         """Return the number of samples on a line's own instructions, and on those that are certainly its own."""
         source_map = self._kernel.source_map
-        rows = [row for run in source_map.lines.get((path, line), ()) for row in run] if source_map else []
+        rows = self._rows(path, line)
         sure = [row for row in rows if source_map and source_map.certain[row]]
         return sum(self._placed.sum_of(rows)), sum(self._placed.sum_of(sure))
 
@@ -60,6 +66,8 @@ class SampleNotes:
         parts = []
         if counts := self._placed.counts.get(row):
             parts.append(f"{plural(sum(counts), 'sample')}: {reason_words(self._placed, counts)}")
+        if measured := measure_words(self._placed.measured_of([row])):
+            parts.append(measured)
         if waits := self._waits.get(row):
             parts.append(f"waits for {', '.join(self._offset(producer) for producer in waits)}")
         if laid := self._laid.get(row):
@@ -68,7 +76,7 @@ class SampleNotes:
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Yield the instructions that have a note, with it."""
-        for row in {*self._placed.counts, *self._laid}:
+        for row in {*self._placed.counts, *self._placed.measured, *self._laid}:
             yield row, self.of_row(row)
 
     def _offset(self, row: int) -> str:
@@ -100,6 +108,11 @@ def reason_words(placed: PlacedSamples, counts: Counts) -> str:
     """Return counts in words, the largest first."""
     named = sorted(zip(counts, (reason.name for reason in placed.reasons), strict=True), key=lambda each: -each[0])
     return ", ".join(f"{count:,} {name}" for count, name in named if count) or "none"
+
+
+def measure_words(measured: Mapping[str, int]) -> str:
+    """Return a profiler's further counts in words, under its names."""
+    return ", ".join(f"{count:,} {name}" for name, count in measured.items())
 
 
 def share(number: int, total: int) -> str:

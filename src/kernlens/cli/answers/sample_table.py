@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_line, source_texts
@@ -85,8 +85,9 @@ def samples_document(kernel: Kernel, placed: PlacedSamples, *, most_lines: int |
                     {"offset": offsets[producer], "samples": samples} for producer, samples in waits.get(row, ())
                 ],
                 "waited_for": laid.get(row, 0),
+                "measured": placed.measured_of([row]),
             }
-            for row in sorted({*placed.counts, *laid})
+            for row in sorted({*placed.counts, *placed.measured, *laid})
         ],
         "lines": None if kernel.source_map is None else _lines(kernel, placed, most_lines),
         "without_instruction": [
@@ -102,11 +103,12 @@ def sample_cells(placed: PlacedSamples, row: int, laid: int) -> Iterator[object]
     yield sum(counts)
     yield from counts
     yield laid
+    yield from placed.measured.get(row, (0,) * len(placed.measures))
 
 
-def sample_columns_of(reasons: list[str]) -> list[str]:
+def sample_columns_of(reasons: Iterable[str], measures: Iterable[str] = ()) -> list[str]:
     """Return the columns that samples add to a table of instructions in CSV."""
-    return ["samples", *map(spreadsheet_safe, reasons), "waited_for"]
+    return ["samples", *map(spreadsheet_safe, reasons), "waited_for", *map(spreadsheet_safe, measures)]
 
 
 def _lines(kernel: Kernel, placed: PlacedSamples, most: int | None) -> list[dict[str, Any]]:
@@ -119,6 +121,7 @@ def _lines(kernel: Kernel, placed: PlacedSamples, most: int | None) -> list[dict
             "certain": line.certain,
             "samples": _named(placed, line.counts),
             "waited_for": line.laid,
+            "measured": line.measured,
         }
         for line in sampled_lines(placed, kernel.source_map).lines[:most]
     ]
