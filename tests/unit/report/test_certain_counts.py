@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.spill import _held
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.analysis.placed_samples import PlacedSamples
@@ -20,7 +21,7 @@ from kernlens.cli.answers.costliest import costliest_table
 from kernlens.cli.answers.pressure_answer import peak_words, pressure_document, pressure_lines
 from kernlens.cli.answers.sample_notes import SampleNotes
 from kernlens.explorer.line_figures import line_rows
-from kernlens.model.advice import DIFFER, EQUAL, AdvisedKernel
+from kernlens.model.advice import DIFFER, EQUAL, WITHIN_ULP, AdvisedKernel
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
@@ -120,10 +121,14 @@ def test_advice_on_spills() -> None:
     assert _held(facts)[1] == words
 
 
+def rule(results: str) -> Rule:
+    return Rule("rule", "Rule", (results,), lambda _: iter(()))
+
+
 def advice_on(rows: list[int], *, is_exact: bool = False) -> str:
     program, kernel = uncertain()
-    piece = Facts(program, kernel).advice(
-        *("rule", SourcePlace("a.cl", 11, 2), rows, "`f`", "is", "write less", EQUAL), is_exact=is_exact
+    piece = rule(EQUAL).advice(
+        *(Facts(program, kernel), SourcePlace("a.cl", 11, 2), rows, "`f`", "is", "write less"), is_exact=is_exact
     )
     return text(list(advice_lines([AdvisedKernel(program, kernel, (piece,))])))
 
@@ -146,8 +151,15 @@ def test_results_may_differ_where_the_compiler_may_contract(option: str) -> None
 
     def results(options: str, action: str) -> str:
         facts = Facts(replace(program, build=replace(program.build, options=options)), kernel)
-        return facts.advice("rule", None, [1], "`f`", "is", "write less", action).results
+        return rule(action).advice(facts, None, [1], "`f`", "is", "write less").results
 
     assert results("-cl-std=CL2.0", EQUAL) == "stay equal"
     assert results(f"-cl-std=CL2.0 {option}", EQUAL) == "may differ"
+    assert results(option, WITHIN_ULP) == "may differ"
     assert results(option, DIFFER) == "differ"
+
+
+def test_a_rule_says_what_it_does_to_results() -> None:
+    program, kernel = uncertain()
+    with pytest.raises(ValueError, match="not in tuple"):
+        rule(EQUAL).advice(Facts(program, kernel), None, [1], "`f`", "is", "write less", results=DIFFER)

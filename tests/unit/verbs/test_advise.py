@@ -23,16 +23,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("scale.bin").write_bytes(with_code(48))
     Path("scale.cl").write_text(SOURCE)
-    monkeypatch.setattr(rules, "RULES", (Rule("costly-line", "Costly line", _on_line_3),))
+    monkeypatch.setattr(rules, "RULES", (COSTLY,))
     return tmp_path
 
 
 def _on_line_3(facts: Facts) -> Iterator[Advice]:
     for place, rows in facts.sites.items():
         if place.line == 3 and (construct := facts.tokens.at(place)):
-            yield facts.advice(
-                "costly-line", place, rows, f"`{construct.token}`", f"is {len(rows)} instructions", "write less", DIFFER
+            yield COSTLY.advice(
+                facts, place, rows, f"`{construct.token}`", f"is {len(rows)} instructions", "write less"
             )
+
+
+COSTLY = Rule("costly-line", "Costly line", (DIFFER,), _on_line_3)
 
 
 def test_the_text(folder: Path, kernlens: Kernlens) -> None:

@@ -57,15 +57,15 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
     for place, rows in groups.items():
         construct = facts.tokens.at(place) if place else None
         count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
-        yield facts.advice(
-            IN_LOOP.key,
+        yield IN_LOOP.advice(
+            facts,
             place,
             rows,
             f"`{construct.token}`" if construct else "An atomic",
             f"is in a loop, and updates the same address each time: {count}",
             "combine the values in a variable, and use one atomic after the loop, if nothing else reads or updates it"
             " meanwhile",
-            DIFFER if any(_operation(facts, row) == _FLOAT_SUM for row in rows) else EQUAL,
+            results=DIFFER if any(_operation(facts, row) == _FLOAT_SUM for row in rows) else EQUAL,
         )
 
 
@@ -90,15 +90,14 @@ def _advise_exchange(facts: Facts) -> Iterator[Advice]:
     for place, rows in groups.items():
         construct = facts.tokens.at(place) if place else None
         count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
-        yield facts.advice(
-            EXCHANGE.key,
+        yield EXCHANGE.advice(
+            facts,
             place,
             rows,
             f"`{construct.token}`" if construct else "A compare-exchange",
             f"adds floats in a retry loop: {count}",
             "`atomic_fetch_add` on an `atomic_float` is one message without a loop"
             " (OpenCL C 3.0, `cl_ext_float_atomics`)",
-            DIFFER,
         )
 
 
@@ -142,5 +141,5 @@ def _place(facts: Facts, row: int) -> SourcePlace | None:
     return source_map.place(row) if source_map else None
 
 
-IN_LOOP = Rule("atomic-in-a-loop", "Atomic in a loop", _advise_gatherable)
-EXCHANGE = Rule("float-addition-by-exchange", "Float addition by exchange", _advise_exchange)
+IN_LOOP = Rule("atomic-in-a-loop", "Atomic in a loop", (EQUAL, DIFFER), _advise_gatherable)
+EXCHANGE = Rule("float-addition-by-exchange", "Float addition by exchange", (DIFFER,), _advise_exchange)

@@ -44,8 +44,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             f" (line {before.line})" if before is not None and place is not None and before.line != place.line else ""
         )
         construct = facts.tokens.at(place) if place else None
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             place,
             rows,
             f"`{construct.token}`" if construct else "A barrier",
@@ -53,7 +53,6 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             "remove it"
             if _has_flags_of(facts, place, before)
             else "remove it, and give the barrier before it its flags too",
-            EQUAL,
         )
 
 
@@ -83,4 +82,4 @@ def _orders(facts: Facts, row: int) -> bool:
     return access is not None and access.operation in (_BARRIER, _FENCE)
 
 
-RULE = Rule("barrier-behind-barrier", "Barrier behind barrier", _advise)
+RULE = Rule("barrier-behind-barrier", "Barrier behind barrier", (EQUAL,), _advise)

@@ -28,14 +28,13 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         places = filter(None, (source_map.place(row) for row in rows)) if source_map else iter(())
         width = f", which keep the kernel at SIMD{facts.simd}" if facts.simd else ""
         times = "a call" if len(rows) == 1 else f"{len(rows):,} calls"
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             next(places, None),
             [*rows, *function.code],
             f"`{kernel_title(function.name)}`" if function.name else "A function",
             f"is not inlined: {times} and {len(function.code):,} instructions of its own{width}",
             action,
-            EQUAL,
             is_exact=True,
         )
 
@@ -50,4 +49,4 @@ def _action(facts: Facts, name: str) -> str:
     return f"{removed}declare the function `__attribute__((always_inline))`"
 
 
-RULE = Rule("call-not-inlined", "Call not inlined", _advise)
+RULE = Rule("call-not-inlined", "Call not inlined", (EQUAL,), _advise)

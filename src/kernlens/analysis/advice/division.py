@@ -108,15 +108,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     for place, rows, vector, construct in _divisions(facts, _LEAST):
         if _is_long(facts, vector, construct) or not _is_by_variable(facts, vector):
             continue
-        yield facts.advice(
-            INTEGER_DIVISION.key,
+        yield INTEGER_DIVISION.advice(
+            facts,
             place,
             rows,
             _subject(facts, place, construct),
             f"is {len(rows):,} instructions{_among(facts, place, construct)}, because this GPU has no integer divider",
             "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), or shift and mask if"
             " it is a power of two and no value is negative",
-            EQUAL,
         )
 
 
@@ -129,16 +128,15 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
             continue
         usual = 8 * facts.instructions_for_all_lanes if divisor is not None else None
         less = f"a 32-bit division is about {usual}" if usual else "a 32-bit division is a third of that, or less"
-        yield facts.advice(
-            LONG_DIVISION.key,
+        yield LONG_DIVISION.advice(
+            facts,
             place,
             rows,
             _subject(facts, place, construct),
             f"is a 64-bit division: {len(rows):,} instructions{_among(facts, place, construct)}",
             f"{less}: use int or uint where the values fit",
-            EQUAL,
         )
 
 
-INTEGER_DIVISION = Rule("integer-division", "Integer division", _advise)
-LONG_DIVISION = Rule("64-bit-division", "64-bit division", _advise_long)
+INTEGER_DIVISION = Rule("integer-division", "Integer division", (EQUAL,), _advise)
+LONG_DIVISION = Rule("64-bit-division", "64-bit division", (EQUAL,), _advise_long)

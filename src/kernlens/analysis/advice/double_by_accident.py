@@ -62,14 +62,13 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         start = constants[0][1]
         before = text[:start]
         place = SourcePlace(path, first + before.count("\n"), start - (before.rfind("\n") + 1) + 1)
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             place,
             rows,
             " and ".join(f"`{name}`" for name in names),
             f"{'causes' if len(names) == 1 else 'cause'} {len(rows):,} double-precision instructions",
             "write " + " and ".join(dict.fromkeys(f"`{better}`" for _, _, better in constants)),
-            DIFFER,
         )
 
 
@@ -109,4 +108,4 @@ def _is_meant(facts: Facts, path: str, text: str) -> bool:
     return not facts.tokens.declared_as(path, DOUBLE).isdisjoint(_WORD.findall(text))
 
 
-RULE = Rule("double-by-accident", "Double by accident", _advise)
+RULE = Rule("double-by-accident", "Double by accident", (DIFFER,), _advise)

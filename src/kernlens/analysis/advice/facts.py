@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
-from kernlens.model.advice import COUNTED, EQUAL, MAY_DIFFER, Advice
-from kernlens.model.compiler_options import FREE_WITH_FLOATS
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE, TYPES_AT
@@ -150,34 +148,3 @@ class Facts:
         device_id, device = self.program.device_id, self.program.device
         version = (device_id.ip if device_id else None) or (device.ip if device else None)
         return (version.architecture, version.release) if version else None
-
-    def advice(
-        self,
-        rule: str,
-        place: SourcePlace | None,
-        rows: Sequence[int],
-        subject: str,
-        fact: str,
-        action: str,
-        results: str,
-        *,
-        origin: str = COUNTED,
-        is_exact: bool = False,
-    ) -> Advice:
-        """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts. ``is_exact``: the rows are
-        known by what they do, not by their places."""
-        path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
-        source_map = self.kernel.source_map
-        if results == EQUAL and any(option in (self.program.build.options or "") for option in FREE_WITH_FLOATS):
-            results = MAY_DIFFER
-        certain, elsewhere, is_bound = None, 0, False
-        if source_map and place:
-            places = [(source_map.place(row), source_map.certain[row]) for row in rows]
-            of_lines = [((at.path, at.line) == (path, line), sure) for at, sure in places if at]
-            certain, elsewhere = of_lines.count((True, 1)), sum(not here for here, _ in of_lines)
-            is_bound = not is_exact and not all(sure for _, sure in places)
-        instructions, total = tuple(sorted(rows)), len(self.code)
-        return Advice(
-            *(rule, subject, fact, action, path, line, column, instructions, total, results, origin),
-            *(certain, elsewhere, is_bound),
-        )

@@ -44,7 +44,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
                 "keep the value in a variable, and store it after the loop, if that runs at least once and nothing else"
                 " reads or writes there meanwhile"
             )
-        yield facts.advice(RULE.key, place, rows, subject, fact, advice, EQUAL)
+        yield RULE.advice(facts, place, rows, subject, fact, advice)
 
 
 def _candidates(facts: Facts) -> Iterator[tuple[int, list[tuple[int, SourcePlace, str]]]]:
@@ -104,4 +104,4 @@ def _is_qualified(facts: Facts, place: SourcePlace, words: Sequence[str]) -> boo
     return bool(parameter.search(own)) or any(declaration.search(text) for text in texts.values())
 
 
-RULE = Rule("address-that-does-not-change", "Address that does not change", _advise)
+RULE = Rule("address-that-does-not-change", "Address that does not change", (EQUAL,), _advise)

@@ -30,15 +30,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             continue
         same = " and ".join(f"`{SAME[name][0]}`" for name in names)
         actions = "; ".join(SAME[name][1] for name in names)
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             place,
             rows,
             construct.titled(names),
             f"is {len(rows):,} instructions, as many as {same}",
             f"{actions}, with less accuracy",
-            DIFFER,
         )
 
 
-RULE = Rule("half-function", "Half function", _advise)
+RULE = Rule("half-function", "Half function", (DIFFER,), _advise)

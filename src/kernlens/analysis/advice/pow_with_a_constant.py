@@ -92,15 +92,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         simple = simpler(construct, integers)
         if simple is None:
             continue
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             place,
             rows,
             f"`{construct.token}({', '.join(construct.arguments)})`",
             f"is {len(rows):,} instructions, because the compiler does not fold it",
             f"write `{simple.expression}`{simple.condition}",
-            WITHIN_ULP,
         )
 
 
-RULE = Rule("pow-with-a-constant", "Pow with a constant", _advise)
+RULE = Rule("pow-with-a-constant", "Pow with a constant", (WITHIN_ULP,), _advise)

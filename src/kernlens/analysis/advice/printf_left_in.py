@@ -18,15 +18,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         construct = facts.tokens.at(place) if len(rows) >= _LEAST else None
         if construct is None or _NAME not in construct.names:
             continue
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             place,
             rows,
             construct.titled([_NAME]),
             f"costs {len(rows):,} instructions, even if it never prints",
             "remove it, or compile it for debugging only",
-            EQUAL,
         )
 
 
-RULE = Rule("printf-left-in", "Printf left in", _advise)
+RULE = Rule("printf-left-in", "Printf left in", (EQUAL,), _advise)

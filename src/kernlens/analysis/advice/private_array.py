@@ -59,15 +59,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             if (own := resources.private_bytes_per_work_item)
             else ""
         )
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             source_map.place(rows[0]),
             rows,
             f"The array `{name}`",
             f"is in memory, not in registers, because an index is not constant{why}{size}: {' and '.join(counts)}, without"
             " what computes their addresses",
             "use constant indexes (unrolled loops), make the array smaller, or move a table to `constant` or `local` memory",
-            EQUAL,
         )
 
 
@@ -105,4 +104,4 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-RULE = Rule("private-array-in-memory", "Private array in memory", _advise)
+RULE = Rule("private-array-in-memory", "Private array in memory", (EQUAL,), _advise)

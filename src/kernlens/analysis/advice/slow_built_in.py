@@ -92,9 +92,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         if construct.is_macro and len(vector) < usual / 2:  # They are those of something else in the macro.
             continue
         actions = "; ".join(dict.fromkeys(functions[name].action for name in names))
-        yield facts.advice(
-            RULE.key, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions, DIFFER
-        )
+        yield RULE.advice(facts, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions)
 
 
-RULE = Rule("slow-built-in", "Slow built-in", _advise)
+RULE = Rule("slow-built-in", "Slow built-in", (DIFFER,), _advise)

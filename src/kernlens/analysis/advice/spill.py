@@ -32,8 +32,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     messages = f"{_count(stores, 'spill store')} and {_count(len(rows) - stores, 'fill load')}"
     place, words = _held(facts)
     subject = "The values of the line" if place is not None else "The kernel"
-    yield facts.advice(
-        RULE.key,
+    yield RULE.advice(
+        facts,
         place,
         rows,
         subject,
@@ -41,7 +41,6 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         # A loop that is unrolled less may move an array to memory.
         f"keep fewer values live at once (compute or load them again, "
         f"{'shorten private arrays' if _has_arrays(facts) else 'unroll less'}){_to_try(facts)}",
-        EQUAL,
         is_exact=True,
     )
 
@@ -99,4 +98,4 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-RULE = Rule(SPILL, "Spill", _advise)
+RULE = Rule(SPILL, "Spill", (EQUAL,), _advise)

@@ -51,9 +51,7 @@ def _piece(facts: Facts, accesses: Sequence[StaticAccess], rows: Sequence[int], 
     fact = f"{verb} a {pattern} between work-items"
     fact += "".join(f", {words} a {each}" for words, _, each in others)
     action = action_of_stride(accesses[0].stride)
-    return facts.advice(
-        *(KEY, accesses[0].place, rows, subject, f"{fact}, from the code", action, EQUAL), origin=origin
-    )
+    return RULE.advice(*(facts, accesses[0].place, rows, subject, f"{fact}, from the code", action), origin=origin)
 
 
-RULE = Rule(KEY, "Strided access", _advise)
+RULE = Rule(KEY, "Strided access", (EQUAL,), _advise)

@@ -51,14 +51,13 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             continue
         rows = facts.rows_in(path, loop.code)
         messages = sum(_is_access(facts, row) for row in rows)
-        yield facts.advice(
-            RULE.key,
+        yield RULE.advice(
+            facts,
             SourcePlace(path, loop.line, loop.column),
             rows,
             "The loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
             action,
-            EQUAL,
         )
 
 
@@ -137,4 +136,4 @@ def _unrolled(loops: Sequence[SourceLoop], copies: float) -> SourceLoop | None:
     return None
 
 
-RULE = Rule("unrolled-too-far", "Unrolled too far", _advise)
+RULE = Rule("unrolled-too-far", "Unrolled too far", (EQUAL,), _advise)

@@ -37,14 +37,13 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             if place is None or place in seen or len(rows) < _LEAST or not _is_same_file(stated, place):
                 continue
             seen.add(place)
-            yield facts.advice(
-                RULE.key,
+            yield RULE.advice(
+                facts,
                 place,
                 rows,
                 "The product",
                 f"computes an index in 64 bits: {len(rows)} instructions",
                 "use `int` if the index fits (`int x = get_global_id(0)`, `int` arguments)",
-                EQUAL,
                 origin=_ORIGIN,
             )
 
@@ -114,4 +113,4 @@ def _is_data(value: str, defined: Mapping[str, str]) -> bool:
     return False
 
 
-RULE = Rule("64-bit-index", "64-bit index", _advise)
+RULE = Rule("64-bit-index", "64-bit index", (EQUAL,), _advise)
