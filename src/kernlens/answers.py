@@ -12,6 +12,8 @@ from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting, PassParting
 from kernlens.analysis.comparison.totals import Totals
+from kernlens.analysis.observed_causes import Cause
+from kernlens.analysis.ranked_causes import RankedCause
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.behaviour import (
     Behaviour,
@@ -44,6 +46,7 @@ __all__ = [
     "Behaviour",
     "Capture",
     "CapturedKernel",
+    "Cause",
     "Compared",
     "Difference",
     "Fault",
@@ -62,6 +65,7 @@ __all__ = [
     "Parting",
     "PassParting",
     "Pipeline",
+    "RankedCause",
     "Replayed",
     "ReplayedBuild",
     "Sweep",
