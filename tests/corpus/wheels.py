@@ -100,7 +100,12 @@ def asked(path: Path, *, has_all: bool) -> dict[str, Any]:
         signs = independent_signs(path)
         sentence = f"{', '.join(sorted(signs))}: {error}".replace(str(path), path.name)
         return {"counts": {}, "refused": {sentence: 1} if signs else {}, "undecoded": {}}
-    if not programs and (signs := independent_signs(path)):
+    signs = set() if programs else independent_signs(path)
+    if signs == {"a fat binary of CUDA's"} and any(
+        part.kind == "fatbin" for each in contents.containers for part in each.children
+    ):
+        return {"counts": {"files with fat binaries without code, said": 1}, "refused": {}, "undecoded": {}}
+    if signs:
         return {"counts": {}, "refused": {f"no program, but {', '.join(sorted(signs))}": 1}, "undecoded": {}}
     by_device: dict[str, list[Program]] = {}
     for program in programs:

@@ -52,7 +52,14 @@ class FatEntry:
         if self.unpacked is None:
             return self.stored
         if self.packing == "lz4":
-            return memoryview(unpack_block(self.stored, self.unpacked))
+            try:
+                return memoryview(unpack_block(self.stored, self.unpacked))
+            except FormatError as error:
+                if self.kind in _KINDS.values():
+                    raise
+                # Seen of kind 8 in libmathdx.so 0.3.1, whose entry names a .cu file: packed otherwise.
+                message = f"neither PTX nor machine code, and not packed as these are ({error})"
+                raise FormatError(message, format="fatbin", offset=self.offset) from error
         image = unpack_frame(self.stored[: frame_size(self.stored)], self.unpacked)
         if len(image) != self.unpacked:
             raise FormatError(

@@ -157,14 +157,14 @@ class Unpacker:
     def _bare_images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         """Return the GPU binaries in the data of a host file that has no section for any: it is searched for them."""
         from kernlens.formats.elf.elf_file import read_elf
-        from kernlens.formats.elf.embedded import embedded_elfs
+        from kernlens.formats.elf.embedded import embedded_binaries
 
         elf = read_elf(content, format="host-elf", allowance=context.allowance)
         return tuple(
             self._part(
                 image.toreadonly, f"{section.name}.{number}", offset + section.offset + at, image, context, depth
             )
-            for number, (section, at, image) in enumerate(embedded_elfs(elf, _GPU_MACHINES, context.allowance))
+            for number, (section, at, image) in enumerate(embedded_binaries(elf, _GPU_MACHINES, context.allowance))
         )
 
     def _whole_sections(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:

@@ -10,6 +10,7 @@ from kernlens.errors import TooManyError
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
 from tests.nvidia_files import inlined, triton
+from tests.unit.formats.test_cuda_containers import fat_entry, fatbin
 from tests.writers import code_objects
 from tests.writers.elf import ElfWriter
 
@@ -48,9 +49,22 @@ def test_each_binary_is_a_program() -> None:
     ]
 
 
-def test_a_library_with_a_section_for_them_is_not_searched() -> None:
-    from tests.unit.formats.test_cuda_containers import fat_entry, fatbin
+def test_a_fat_binary_is_unpacked() -> None:
+    """Its cubin is not listed a second time, and what is no code for GPUs is named."""
+    fat = fatbin(fat_entry(inlined(".cubin")), fat_entry(b"NVVM" * 20, kind=8))
+    data = fat[:16] + b"\xff" * 16 + fat + triton(".cubin")  # Of the first the entries do not fit.
+    data = data.replace(fat[:16], fat[:8] + b"\xff" * 8, 1)
+    contents = open_bytes(library((".data", data, ALLOC)), "lib.so", Context())
+    assert [program.format for program in contents.programs] == ["cubin", "cubin"]
+    (host,) = contents.containers
+    assert [(child.kind, child.offset - host.children[0].offset) for child in host.children] == [
+        ("fatbin", 0),
+        ("cubin", len(fat)),
+    ]
+    assert [child.name for child in host.children[0].children] == ["cubin.sm_90.0", "kind8.sm_90.0"]
 
+
+def test_a_library_with_a_section_for_them_is_not_searched() -> None:
     parts = library((".nv_fatbin", fatbin(fat_entry(inlined(".cubin"))), ALLOC), (".rodata", triton(".cubin"), ALLOC))
     (program,) = open_bytes(parts, "lib.so", Context()).programs
     assert set(program.kernels) == {"k", "k2"}
