@@ -171,9 +171,8 @@ class Observer {
 
   // Oclgrind would run code that it does not have. What it said of it went to standard error.
   void skip() {
-    if (std::vector<Sizes> *list = groups_of(invocation_)) list->clear();
-    else abort();
     message(MESSAGE_OF_ERROR, "OCLGRIND FATAL ERROR (kernlens)\nIt cannot read the kernel's code as it is after LLVM's passes\n");
+    if (std::vector<Sizes> *list = groups_of(invocation_)) list->clear();
   }
 
   void look_at_clock() {
