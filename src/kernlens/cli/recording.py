@@ -108,7 +108,7 @@ def merge_recordings(asked: ToMerge) -> None:
     """
     from kernlens.recording.editing import merge
 
-    _tell(merge(asked.paths, asked.output, command_line=sys.argv), "there already", asked.as_json)
+    _tell(merge(asked.paths, asked.output, command_line=sys.argv), "the same as one of these", asked.as_json)
 
 
 class _Kinds(click.ParamType):  # type: ignore[type-arg]

@@ -56,7 +56,7 @@ def coverage_sentences(observed: Behaviour) -> Iterator[str]:
         ran = f"All {observed.groups:,} work-groups" if observed.groups > 1 else "The only work-group"
         yield f"{ran} ran: {observed.instructions:,} LLVM instructions."
     else:
-        until = " until the time was over" if observed.is_out_of_time else ""
+        until = " until the time was over (observe --seconds gives more)" if observed.is_out_of_time else ""
         yield (
             f"{observed.groups_done:,} of {observed.groups:,} work-groups ran{until}; all counts are of these:"
             f" {observed.instructions:,} LLVM instructions."

@@ -22,7 +22,8 @@ OF_A_CPU = "the times are those of this CPU, and say nothing about a GPU"
 def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
     """Yield the lines on a launch that ran again. Of several, those that are equal have one line each."""
     if not is_one and replayed.is_equal and not replayed.is_simulated:
-        yield f"launch {replayed.number:,} of {replayed.kernel}: {answer_words(replayed)}"
+        where = ", on this CPU" if replayed.is_cpu and replayed.ratio is not None else ""
+        yield f"launch {replayed.number:,} of {replayed.kernel}: {answer_words(replayed)}{where}"
         return
     yield from launch_lines(replayed)
     if replayed.is_simulated:

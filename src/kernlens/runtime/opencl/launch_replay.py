@@ -119,7 +119,8 @@ class ReplayedKernel:
         arrays = [None if each is None else (c_size_t * len(each))(*each) for each in sizes]
         event = c_void_p()
         call = (self._queue, self._kernel, len(sizes[1]), *arrays, 0, None, byref(event))
-        self._library.call("clEnqueueNDRangeKernel", *call, input=self._launch["kernel"])
+        groups = "a size that the driver chooses" if sizes[2] is None else "x".join(map(str, sizes[2]))
+        self._library.call("clEnqueueNDRangeKernel", *call, input=f"{self._launch['kernel']} in groups of {groups}")
         self._library.call("clFinish", self._queue, input=self._launch["kernel"])
         try:
             return self._time(event, CL_PROFILING_COMMAND_END) - self._time(event, CL_PROFILING_COMMAND_START)
