@@ -58,6 +58,19 @@ skl 16 88 30720 0 1 2
 #: Of cuda_occupancy.h of CUDA 13.0: architecture, registers, block, bytes of shared memory, barriers; blocks of a
 #: multiprocessor.
 NVIDIA = """
+sm_70 8 32 16384 0 6
+sm_75 8 32 16384 0 4
+sm_80 8 32 16384 0 9
+sm_86 8 32 16384 0 5
+sm_87 8 32 16384 0 9
+sm_88 8 32 16384 0 5
+sm_89 8 32 16384 0 5
+sm_90 8 32 16384 0 13
+sm_100 8 32 16384 0 13
+sm_103 8 32 16384 0 13
+sm_110 8 32 16384 0 13
+sm_120 8 32 16384 0 5
+sm_121 8 32 16384 0 5
 sm_70 99 32 1024 0 16
 sm_70 34 33 0 2 24
 sm_70 125 128 0 2 4
