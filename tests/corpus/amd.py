@@ -104,7 +104,9 @@ def _figures(kernel: Kernel) -> dict[str, int]:
     resources = kernel.resources
     files = {f"{name.lower()}s": count for name, count in resources.register_files.items()}
     spills = {f"{name.lower()}_spills": count for name, count in resources.spilled_registers.items()}
-    return {**files, **spills, **resources.stated}
+    # The metadata does not state the occupancy; tests.corpus.occupancy compares it.
+    stated = {key: value for key, value in resources.stated.items() if key != "occupancy"}
+    return {**files, **spills, **stated}
 
 
 def _rows(kernel: Kernel, start: int) -> Iterator[tuple[int, int, int, int, bool]]:

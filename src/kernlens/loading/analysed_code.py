@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kernlens.model.device import Device
     from kernlens.model.kernel import Kernel
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.loop_nest import Loops
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 class AnalysedCode:
     """The parts of a kernel that are computed from its instructions, whatever binary they are from."""
 
+    _device: Device | None = None
+
     def launch_limits(self, kernel: Kernel) -> LaunchLimits:
         from kernlens.model.launch_limits import MAX_WORK_GROUP, Creation, LaunchLimits
 
@@ -24,7 +27,8 @@ class AnalysedCode:
         sizes = resources.required_work_group_size, resources.required_sub_group_size
         reason = "kernlens knows the drivers' rules for Intel's GPUs alone"
         unknown = Creation(None, reason)
-        return LaunchLimits(resources.stated.get(MAX_WORK_GROUP), None, None, *sizes, unknown, unknown, reason)
+        limits = LaunchLimits(resources.stated.get(MAX_WORK_GROUP), None, None, *sizes, unknown, unknown, reason)
+        return with_core(limits, self._device, kernel)
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         from kernlens.analysis.costs import costs_of
@@ -63,3 +67,11 @@ class AnalysedCode:
         from kernlens.analysis.variable_ranges import stated_ranges
 
         return tuple(stated_ranges(kernel, variable))
+
+
+def with_core(limits: LaunchLimits, device: Device | None, kernel: Kernel) -> LaunchLimits:
+    """Return the limits with what the kernel takes of a core of the device."""
+    from kernlens.dataclass import replace
+    from kernlens.isa.cores import core_of
+
+    return replace(limits, core=core_of(device, kernel.resources, limits.max_work_group, kernel.launch_shared_bytes))

@@ -12,7 +12,6 @@ from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import CodeObject, CodeObjectKernel
 from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
-from kernlens.formats.amdgpu.kernel_metadata import KernelMetadata
 from kernlens.loading.listed_code import ListedCode, ListedDebug, ListedKernel
 from kernlens.model.build import Build
 from kernlens.model.device import Device
@@ -109,7 +108,7 @@ class CodeObjectCode(ListedCode):
             kernel.name,
             kernel.code,
             partial(_instructions, read, kernel, debug),
-            resources=_resources(kernel.metadata),
+            resources=_resources(kernel),
             arguments=kernel.metadata.arguments if kernel.metadata else (),
             find_waits=partial(_waits, read, kernel),
             spills_nothing=kernel.metadata is not None and kernel.metadata.vgpr_spill_count == 0,
@@ -120,7 +119,11 @@ class CodeObjectCode(ListedCode):
 
     def resources(self) -> KernelResources:
         resources = super().resources()
+        from kernlens.isa.amd.compute_units import waves_of_simd
+
         occupancy = self._read_debug.occupancies.get(self._kernel.name)
+        if occupancy is None and self._device is not None:
+            occupancy = waves_of_simd(self._device, resources)
         if occupancy is None:
             return resources
         return replace(resources, stated={**resources.stated, "occupancy": occupancy})
@@ -178,7 +181,8 @@ def _waits(read: CodeObject, kernel: CodeObjectKernel, instructions: Instruction
     return waits_of_timelines(instructions, [part.start for part in code], timelines, program.title, terms)
 
 
-def _resources(metadata: KernelMetadata | None) -> KernelResources:
+def _resources(kernel: CodeObjectKernel) -> KernelResources:
+    metadata = kernel.metadata
     if metadata is None:
         return KernelResources()
     files = {"VGPR": metadata.vgpr_count, "SGPR": metadata.sgpr_count, "AGPR": metadata.agpr_count}
@@ -189,6 +193,7 @@ def _resources(metadata: KernelMetadata | None) -> KernelResources:
         spilled_registers=_known(spilled),
         stated=_known(stated),
         required_work_group_size=metadata.required_work_group_size,
+        is_of_pair=kernel.is_of_pair,
     )
 
 

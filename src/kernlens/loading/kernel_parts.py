@@ -59,9 +59,11 @@ class Code(AnalysedCode):
 
     def launch_limits(self, kernel: Kernel) -> LaunchLimits:
         from kernlens.isa.intel.launch_rules import launch_limits
+        from kernlens.loading.analysed_code import with_core
 
         facts = self.program_kernels.facts
-        return launch_limits(self._device, kernel.resources, facts, is_older=self.is_for_older_drivers)
+        limits = launch_limits(self._device, kernel.resources, facts, is_older=self.is_for_older_drivers)
+        return with_core(limits, self._device, kernel)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()

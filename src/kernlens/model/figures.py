@@ -38,7 +38,7 @@ from kernlens.model.analysed_figures import (
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
 from kernlens.model.run_figures import DEVICE_TIME, OF_RUNS
 from kernlens.model.stated_figures import FIGURES
-from kernlens.model.vendor_figures import OF_FAMILIES, OF_LAUNCHES, WITHOUT_LAUNCH
+from kernlens.model.vendor_figures import OF_CORES, OF_FAMILIES, OF_LAUNCHES, WITHOUT_LAUNCH
 
 #: What others import from here, though it stands in the modules of the figures' families.
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "MOVED",
     "OBSERVED",
     "OBSERVED_ORDERS",
+    "OF_CORES",
     "OF_FAMILIES",
     "OF_RUNS",
     "PEAK",
@@ -191,7 +192,7 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 
 #: Every figure: what can be named, bounded, and ordered by.
-EVERY_FIGURE = (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS, *OBSERVED)
+EVERY_FIGURE = (*FIGURES, *OF_FAMILIES, *OF_CORES, *PRESSURES, *WAITS, *COSTS, *OBSERVED)
 
 
 def figure_named(name: str, origin: str = "") -> Figure:

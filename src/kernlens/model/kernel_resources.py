@@ -25,7 +25,7 @@ class KernelResources:
     loads its payload. The last four matter to launches: ``thread_private_bytes`` is private memory of a hardware thread,
     outside of scratch space; ``largest_scratch_bytes`` the larger of its scratch buffers; ``is_unfused`` is True if the kernel
     must not run on pairs of execution units in step; ``is_bindless`` if arguments are handles of buffers or images,
-    not places in a table of bindings ("bindless").
+    not places in a table of bindings ("bindless"). ``is_of_pair``: work-groups run on a pair of AMD's compute units.
     """
 
     simd: int | None = None
@@ -45,6 +45,7 @@ class KernelResources:
     largest_scratch_bytes: int | None = None
     is_unfused: bool = False
     is_bindless: bool = False
+    is_of_pair: bool = False
 
     @property
     def grf_count(self) -> int | None:

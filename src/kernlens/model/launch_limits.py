@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+from typing import TYPE_CHECKING
+
 from kernlens.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kernlens.model.occupancy import Core, Occupancy
 
 LEVEL_ZERO, OPENCL = "level_zero", "opencl"
 #: The key of the figure that is the largest work-group.
@@ -29,7 +35,8 @@ class LaunchLimits:
     ``max_work_group`` is the largest number of work-items in a work-group, ``max_sub_groups`` that of sub-groups as Level
     Zero states it. ``work_group_multiple`` is the number that a work-group's size should be a multiple of.
     ``required_work_group`` and ``required_sub_group`` are the sizes that the source requires. ``creations`` has the answer of
-    each API. What is not known is None, and ``reason`` says why; it is empty if all is known.
+    each API. What is not known is None, and ``reason`` says why; it is empty if all is known. ``core`` is what the kernel takes
+    of a core of the device, or the reason why that is not known.
     """
 
     max_work_group: int | None = None
@@ -40,6 +47,38 @@ class LaunchLimits:
     level_zero: Creation = Creation(None)
     opencl: Creation = Creation(None)
     reason: str = ""
+    core: Core | str = ""
+
+    def occupancy(self, work_group: int) -> Occupancy | None:
+        """Return the occupancy by work-groups of ``work_group`` work-items, 1 or more; None where ``core`` is not known."""
+        from kernlens.model.occupancy import occupancy_of
+
+        return None if isinstance(self.core, str) else occupancy_of(self.core, work_group)
+
+    @property
+    def occupancies(self) -> tuple[Occupancy, ...]:
+        """The occupancy by work-groups of the required size, else of the usual ones; none where ``core`` is not known."""
+        if isinstance(self.core, str):
+            return ()
+        from kernlens.model.occupancy import occupancy_of, usual_sizes
+
+        sizes = (self._required,) if self._required else usual_sizes(self.core)
+        return tuple(occupancy_of(self.core, size) for size in sizes)
+
+    @property
+    def best_percent(self) -> int | None:
+        """The occupancy in percent, by work-groups of the required size, else of the best; None where ``core`` is not known."""
+        if isinstance(self.core, str):
+            return None
+        from kernlens.model.occupancy import most_threads, occupancy_of
+
+        if self._required:
+            return occupancy_of(self.core, self._required).percent
+        return 100 * most_threads(self.core) // self.core.slots
+
+    @property
+    def _required(self) -> int:
+        return prod(self.required_work_group) if self.required_work_group is not None else 0
 
     @property
     def creations(self) -> tuple[tuple[str, Creation], ...]:

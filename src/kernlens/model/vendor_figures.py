@@ -98,7 +98,7 @@ OF_FAMILIES = (
     ),
     _of_family(
         "occupancy", "occupancy", "wavefronts per SIMD", "the most wavefronts that fit beside one another",
-        "the compiler's own statement", "occupancy {}", more_is_better=True,
+        "the compiler's own statement, else by its rules", "occupancy {}", more_is_better=True,
     ),
     Figure(
         MAX_WORK_GROUP, "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
@@ -106,5 +106,14 @@ OF_FAMILIES = (
         " `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
     *OF_RUNS,
+)
+#: What the vendors' published rules give of a core, for any vendor's kernel. No table has it unasked.
+OF_CORES = (
+    Figure(
+        "theoretical_occupancy", "theoretical occupancy", "%", "the share of a core's hardware threads that work-groups of the"
+        " required size, else of the best, fill at once, rounded down",
+        "computed from the kernel's resources by the vendors' published rules", attrgetter("launch_limits.best_percent"),
+        more_is_better=True,
+    ),
 )
 # fmt: on

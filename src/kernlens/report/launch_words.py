@@ -29,6 +29,29 @@ def limits_document(limits: LaunchLimits) -> dict[str, Any]:
             for api, creation in limits.creations
         },
         "reason": limits.reason or None,
+        "occupancy": _occupancy_document(limits),
+    }
+
+
+def _occupancy_document(limits: LaunchLimits) -> dict[str, Any]:
+    core = limits.core
+    return {
+        "core": None if isinstance(core, str) else core.name,
+        "source": None if isinstance(core, str) else core.source,
+        "reason": core if isinstance(core, str) else None,
+        "work_groups": [
+            {
+                "work_group": each.work_group,
+                "groups": each.groups,
+                "threads": each.threads,
+                "slots": each.slots,
+                "percent": each.percent,
+                "limits": list(each.limits),
+                "step": each.step or None,
+                "step_groups": each.step_groups or None,
+            }
+            for each in limits.occupancies
+        ],
     }
 
 
@@ -40,9 +63,42 @@ def launch_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
         if words := ", ".join(_words(kernel)):
             groups.setdefault(f"work-groups of {{}}: {words}", []).append(title)
     yield from _grouped(groups, len(kernels))
+    yield from occupancy_lines(kernels)
     yield from refusal_lines(kernels)
     if any(kernel.launch_limits.opencl.is_rebuilt for kernel in kernels.values()):
         yield REBUILT
+
+
+def occupancy_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
+    """Yield the occupancy of these kernels, by their titles, or why it is not known: a line for all that have the same."""
+    groups: dict[str, list[str]] = {}
+    for title, kernel in kernels.items():
+        groups.setdefault(f"occupancy of {{}}{_occupancy_words(kernel.launch_limits)}", []).append(title)
+    yield from _grouped(groups, len(kernels))
+
+
+def _occupancy_words(limits: LaunchLimits) -> str:
+    """Return the percentages with the sizes of work-groups that have them, what limits them, and the next step."""
+    if isinstance(limits.core, str):
+        return f" is not known: {limits.core}"
+    sizes: dict[int, list[int]] = {}
+    for each in limits.occupancies:
+        sizes.setdefault(each.percent, []).append(each.work_group)
+    shares = (f"{percent}% with {_run(some)}" for percent, some in sizes.items())
+    words = f": {', '.join(shares).replace(' with ', ' with work-groups of ', 1)}"
+    short = [each for each in limits.occupancies if each.limits]
+    if short:
+        words += f" (limited by {' and '.join(dict.fromkeys(name for each in short for name in each.limits))})"
+    steps = [each for each in short if each.step]
+    if steps:
+        last = steps[-1]
+        runs = f"{last.step_groups:,} work-groups of {last.work_group:,} instead of {last.groups:,}"
+        words += f"; with {last.step}, each {limits.core.name} runs {runs}"
+    return words
+
+
+def _run(sizes: list[int]) -> str:
+    return f"{sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else f"{sizes[0]:,}"
 
 
 def refusal_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:

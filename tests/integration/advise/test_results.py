@@ -115,7 +115,7 @@ def test_sub_groups_whose_size_matters_are_not_made_narrower(tmp_path: Path) -> 
         answer = kernlens.advise(source, device="dg2", toolchain="newest")
         (piece,) = (piece for piece in answer.advice if piece.rule == "spill")
         words.append(piece.action.rpartition(", or try ")[2])
-    assert words == ["256 registers and narrower sub-groups", "256 registers"]
+    assert words == ["256 registers and sub-groups of 16", "256 registers"]
 
 
 def test_an_atomic_behind_a_condition_is_not_in_each_iteration(tmp_path: Path) -> None:
@@ -127,3 +127,35 @@ def test_an_atomic_behind_a_condition_is_not_in_each_iteration(tmp_path: Path) -
     (kernel,) = kernlens.advise(source, device="dg2", toolchain="system").kernels
     (piece,) = [each for each in kernel.advice if each.rule == "atomic-in-a-loop"]
     assert re.fullmatch(r"is in a loop, and updates the same address each time: \d+ messages?", piece.fact)
+
+
+def test_native_functions_of_half_vectors_need_conversions(tmp_path: Path) -> None:
+    """No native function takes vectors of halves, so the call alone would not compile."""
+    source = tmp_path / "half.cl"
+    source.write_text(
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+        "kernel void halves(global half4 *a) { int g = get_global_id(0); a[g] = sin(a[g]); }\n"
+        "kernel void cast(global float *a) { int g = get_global_id(0); a[g] = sin((half)a[g]); }\n"
+        "kernel void floats(global float4 *a) { int g = get_global_id(0); a[g] = sin(a[g]); }\n"
+        "kernel void stored(global float *a, global half *b) { int g = get_global_id(0); b[g] = (half)sin(a[g]); }\n"
+    )
+    answer = kernlens.advise(source, device="dg2")
+    words = {kernel.kernel.name: piece.action for kernel in answer.kernels for piece in kernel.advice}
+    warned = {name for name, action in words.items() if action.endswith("convert them to float before, and back")}
+    assert words.keys() == {"halves", "cast", "floats", "stored"}
+    assert warned == {"halves", "cast"}
+
+
+def test_restrict_is_not_offered_where_the_loop_stores_through_the_same_pointer(tmp_path: Path) -> None:
+    source = tmp_path / "same.cl"
+    source.write_text(
+        "kernel void same(global float *o, int n) {\n  int g = get_global_id(0);\n"
+        "  for (int i = 1; i < n; i++)\n    o[i] = o[g] + i;\n}\n"
+        "kernel void other(global float *o, global const float *c, int n) {\n  int g = get_global_id(0);\n"
+        "  for (int i = 1; i < n; i++)\n    o[i] = c[g] + i;\n}\n"
+    )
+    answer = kernlens.advise(source, device="dg2")
+    words = {kernel.kernel.name: [piece.action for piece in kernel.advice] for kernel in answer.kernels}
+    assert any("restrict" in action for action in words["other"])
+    assert words["same"]
+    assert not any("restrict" in action for action in words["same"])

@@ -232,6 +232,6 @@ def test_only_what_the_device_still_has_is_advised() -> None:
         (advice,) = [each for each in kernel.advice if each.rule == "spill"]
         return advice.action.rpartition(", or try ")[2]
 
-    assert changes("dg2") == "256 registers and narrower sub-groups"
-    assert changes("dg2", large) == "narrower sub-groups"
-    assert changes("tgllp") == "narrower sub-groups"
+    assert changes("dg2") == "256 registers and sub-groups of 16"
+    assert changes("dg2", large) == "sub-groups of 16"
+    assert changes("tgllp") == "sub-groups of 16"

@@ -148,6 +148,17 @@ def test_words_and_document(tmp_path: Path) -> None:
             "opencl": {"answer": True, "reason": None, "rebuilt": True},
         },
         "reason": None,
+        "occupancy": {
+            "core": "Xe-core",
+            "source": "Intel's GPU Occupancy Calculator",
+            "reason": None,
+            "work_groups": [
+                {
+                    **{"work_group": 128, "groups": 32, "threads": 128, "slots": 128, "percent": 100},
+                    **{"limits": [], "step": None, "step_groups": None},
+                }
+            ],
+        },
     }
     assert limits["private_280k"]["can_be_created"]["opencl"]["answer"] is False
 

@@ -12,7 +12,7 @@ import pytest
 
 from kernlens.cli.verb_group import VERBS
 from kernlens.cli.verb_group import kernlens as kernlens_command
-from kernlens.model.figures import COSTS, EVERY_FIGURE, OBSERVED, OF_FAMILIES, STATED, WAITS
+from kernlens.model.figures import COSTS, EVERY_FIGURE, OBSERVED, OF_CORES, OF_FAMILIES, STATED, WAITS
 from tests import documents
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
@@ -63,7 +63,7 @@ def test_the_figures_are_those_of_the_model() -> None:
         ("figures", (*STATED, *OF_FAMILIES)),
         ("costs", COSTS),
         ("some_figures", EVERY_FIGURE),
-        ("origins", [figure for figure in EVERY_FIGURE if figure not in (*OF_FAMILIES, *WAITS, *OBSERVED)]),
+        ("origins", [figure for figure in EVERY_FIGURE if figure not in (*OF_FAMILIES, *OF_CORES, *WAITS, *OBSERVED)]),
     ):
         assert set(parts[part]["properties"]) == {figure.key for figure in figures}, part
 

@@ -59,6 +59,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".cli.verb_group",
         ".dataclass",
         ".isa",
+        ".isa.cores",
         ".isa.devices",
         ".isa.intel",
         ".isa.intel.device_table",
@@ -93,6 +94,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".model.containers",
         ".model.device_time",
         ".model.figure",
+        ".model.occupancy",
         ".model.kernel_launches",
         ".model.kernel_resources",
         ".model.run_figures",
@@ -134,7 +136,8 @@ FOR_INSPECT = FOR_VERSION | {
 
 #: What ``kernlens annotate`` loads for a kernel of a zebin with lines: no other vendor's tables, and no SPIR-V.
 FOR_ANNOTATE = FOR_INSPECT - {
-    ".cli.inspect", ".isa.intel.launch_rules", ".report.failure_lines", ".report.launch_words",
+    ".cli.inspect", ".isa.cores", ".model.occupancy",
+    ".isa.intel.launch_rules", ".report.failure_lines", ".report.launch_words",
     ".cli.answers", ".cli.answers.overview", ".report.table",
 } | {
     "._decoder", ".analysis.correlate", ".cli.annotate", ".cli.listings", ".cli.samples", ".cli.shares", ".model.code_function",

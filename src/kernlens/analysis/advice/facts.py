@@ -125,6 +125,11 @@ class Facts:
         emulates = "fp64-gen" in (self.program.build.options or "")
         return emulates and not self.tokens.declared_as(path, DOUBLE).isdisjoint(words)
 
+    def works_on_halves(self, rows: Iterable[int]) -> bool:
+        """Return whether a function works on halves: the compiler computes it with floats, and converts what it returns."""
+        conversions = self.conversions(rows)
+        return bool(conversions["f", "hf"] or conversions["hf", "f"])
+
     @cached_property
     def instructions_for_all_lanes(self) -> int:
         """The number of instructions that an operation on all lanes takes: 2 for SIMD32 where registers have 32 bytes."""

@@ -21,7 +21,8 @@ _RESTRICTED = ("restrict", "__restrict", "__restrict__", "constant", "__constant
 
 def _advise(facts: Facts) -> Iterator[Advice]:
     groups: dict[tuple[SourcePlace, str], list[int]] = {}
-    for number, members in _candidates(facts):
+    stored_names: dict[SourcePlace, set[str]] = {}
+    for number, members, stored in _candidates(facts):
         loops, code, effects = loops_to_follow(facts), packed_of(facts.code), facts.code.effects
         if loops is None or code is None or effects is None:
             return
@@ -29,6 +30,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         for row, place, action in members:
             if values.has_fixed_address(row) and not _is_volatile(facts, place):
                 groups.setdefault((place, action), []).append(row)
+                stored_names.setdefault(place, set()).update(stored)
     for (place, action), rows in groups.items():
         name = accessed_name(facts, place)
         subject = f"`{name}`" if name else "The access"
@@ -36,7 +38,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         if action == LOAD:
             fact = f"is loaded in a loop, from an address that does not change: {count}"
             advice = "load it before the loop, if it may be read there and nothing else writes it meanwhile"
-            if not _is_qualified(facts, place, _RESTRICTED):
+            # Of what the loop stores through the same pointer, or perhaps through it, `restrict` says nothing.
+            if stored_names[place].isdisjoint((name, "")) and not _is_qualified(facts, place, _RESTRICTED):
                 advice += ", or declare the pointers `restrict` if no other pointer leads there"
         else:
             fact = f"is stored in a loop, to an address that does not change: {count}"
@@ -47,8 +50,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         yield RULE.advice(facts, place, rows, subject, fact, advice)
 
 
-def _candidates(facts: Facts) -> Iterator[tuple[int, list[tuple[int, SourcePlace, str]]]]:
-    """Yield for each loop its own loads and stores whose address may be the same in each round, with their places."""
+def _candidates(facts: Facts) -> Iterator[tuple[int, list[tuple[int, SourcePlace, str]], set[str]]]:
+    """Yield for each loop its own loads and stores whose address may be the same in each round, with their places, and the
+    names through which it stores, "" among them if one is not known."""
     loops, kinds, source_map = loops_to_follow(facts), facts.kinds, facts.kernel.source_map
     if loops is None or source_map is None:
         return
@@ -70,7 +74,8 @@ def _candidates(facts: Facts) -> Iterator[tuple[int, list[tuple[int, SourcePlace
             and (place := source_map.place(row)) is not None
         ]
         if rows:
-            yield number, rows
+            stores = (source_map.place(row) for row, access in in_memory if access.action == STORE)
+            yield number, rows, {accessed_name(facts, place) if place is not None else "" for place in stores}
 
 
 def _may_be_private(facts: Facts, surface: str, lanes: int) -> bool:

@@ -12,6 +12,8 @@ from kernlens.dataclass import NamedTuple
 from kernlens.model.advice import DIFFER, Advice
 from kernlens.model.compiler_options import FAST_RELAXED
 
+#: What the source must do besides where values are halves.
+_OF_HALVES = "there is none for vectors of half: convert them to float before, and back"
 #: Fewer instructions for lanes at a place are not many.
 LEAST = 16
 
@@ -92,6 +94,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         if construct.is_macro and len(vector) < usual / 2:  # They are those of something else in the macro.
             continue
         actions = "; ".join(dict.fromkeys(functions[name].action for name in names))
+        if facts.works_on_halves(rows) and not all(functions[name].is_option for name in names):
+            actions += f"; {_OF_HALVES}"
         yield RULE.advice(facts, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions)
 
 

@@ -58,7 +58,7 @@ def _to_try(facts: Facts) -> str:
     texts = facts.tokens.texts.values()
     has_functions = any(_SUB_GROUP.search(line) for text in texts for line in text)
     if resources.simd is not None and resources.simd > narrowest and texts and not has_functions:
-        changes.append("narrower sub-groups")
+        changes.append(f"sub-groups of {resources.simd // 2}")
     return f", or try {' and '.join(changes)}" if changes else ""
 
 

@@ -44,6 +44,7 @@ from kernlens.model.figures import (
     LINE_ORDERS,
     MOVED,
     OBSERVED,
+    OF_CORES,
     OF_FAMILIES,
     PEAK,
     PREFETCHES,
@@ -84,7 +85,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
     """Return a program in the document, with the origin of each figure; its kernels are left out."""
     stated = CONTAINERS[program.format].stated_by if program.format in CONTAINERS else None
     origins = {}
-    for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *WAITS, *OBSERVED)):
+    for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *OF_CORES, *WAITS, *OBSERVED)):
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
     return program_document(program, has_sources=False) | {"origins": origins}

@@ -32,8 +32,9 @@ _VERSION_2, _NEWEST = 0, 4
 _DESCRIPTOR = ".kd"
 #: Of a descriptor the distance from itself to the kernel's first instruction.
 _DESCRIPTOR_LAYOUT = struct.Struct("<16xq40x")
-#: The bit of its properties that says that s[0:3] describe the private segment when the kernel begins.
-_PROPERTIES, _PRIVATE_SEGMENT_BUFFER = struct.Struct("<56xH6x"), 1
+#: Of a descriptor COMPUTE_PGM_RSRC1, whose bit says from gfx10 on that work-groups run on a pair of compute units, and the
+#: properties, whose bit says that s[0:3] describe the private segment when the kernel begins.
+_PROPERTIES, _WGP_MODE, _PRIVATE_SEGMENT_BUFFER = struct.Struct("<48xI4xH6x"), 1 << 29, 1
 #: ``s_code_end`` and ``s_nop 0``: what pads code to the end of its section, and for the loads ahead of execution.
 _PADDING = frozenset((0xBF9F0000, 0xBF800000, 0))
 _WORD = struct.Struct("<I")
@@ -45,13 +46,14 @@ _ALIGNMENT = 256
 class CodeObjectKernel:
     """A kernel of a code object. ``address`` is that of its first instruction; ``code`` is without what pads it.
     ``metadata`` is None if the file has none for it. ``has_private_descriptor``: s[0:3] describe the private segment when it
-    begins."""
+    begins. ``is_of_pair``: from gfx10 on, its work-groups run on a pair of compute units."""
 
     name: str
     address: int
     code: memoryview = field(repr=False)
     metadata: KernelMetadata | None = None
     has_private_descriptor: bool = False
+    is_of_pair: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,20 +136,24 @@ class CodeObject:
             address, size = self._entry(name, descriptor), 0
         else:
             raise FormatError(f"kernel {name} has neither a function's symbol nor a descriptor", format=FORMAT)
+        resources, properties = self._described(descriptor)
         return CodeObjectKernel(
-            name, address, self._code(name, address, size), stated, self._has_private_descriptor(descriptor)
+            *(name, address, self._code(name, address, size), stated),
+            has_private_descriptor=bool(properties & _PRIVATE_SEGMENT_BUFFER),
+            is_of_pair=bool(resources & _WGP_MODE),
         )
 
-    def _has_private_descriptor(self, descriptor: Symbol | None) -> bool:
-        """Return what a kernel's descriptor says of s[0:3]; False where it lies outside its section."""
+    def _described(self, descriptor: Symbol | None) -> tuple[int, int]:
+        """Return the first register of resources and the properties of a kernel's descriptor; 0 where it lies outside its
+        section."""
         if descriptor is None or descriptor.section_index >= len(self.elf.sections):
-            return False
+            return 0, 0
         section = self.elf.sections[descriptor.section_index]
         offset = descriptor.value - (section.address if self.is_linked else 0)
         if not 0 <= offset <= len(section.data) - _PROPERTIES.size:
-            return False
-        (properties,) = _PROPERTIES.unpack_from(section.data, offset)
-        return bool(properties & _PRIVATE_SEGMENT_BUFFER)
+            return 0, 0
+        resources, properties = _PROPERTIES.unpack_from(section.data, offset)
+        return resources, properties
 
     def _entry(self, name: str, descriptor: Symbol) -> int:
         """Return where a kernel begins, by its descriptor."""
