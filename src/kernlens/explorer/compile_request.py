@@ -23,20 +23,36 @@ CONFIGURATIONS = 16
 OTHERS = 64
 #: Characters of a name, a path, and an option string, at most.
 _NAME, _PATH, _OPTIONS = 128, 4096, 4096
+#: Characters of a kernel's name, at most: mangled ones are long.
+_KERNEL = 1 << 16
 #: Keys of a configuration that are true or false.
 _SWITCHES = {"all_passes", "trials"}
+
+
+#: Runs of a replay that are timed, at most.
+_RUNS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """The kernel whose kept launch is to be run, and how many runs are timed."""
+
+    kernel: str
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """The target of a compile. ``all_passes`` keeps the LLVM IR after each pass too; ``trials``: instead of one compile
-    other build options are tried (``trial_work``)."""
+    other build options are tried (``trial_work``). ``replay``: instead of a compile the source runs on a kept launch
+    (``replay_work``)."""
 
     device: str
     toolchain: str
     options: str
     all_passes: bool = False
     trials: bool = False
+    replay: ReplayRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +140,7 @@ def _others(items: list[Any]) -> Iterator[tuple[str, str]]:
 def _configurations(items: list[Any]) -> Iterator[Configuration]:
     for number, item in enumerate(items):
         where = f"configurations[{number}]"
-        fields = checked_object(item, where, {"device", "toolchain", "options"}, _SWITCHES)
+        fields = checked_object(item, where, {"device", "toolchain", "options"}, {*_SWITCHES, "replay"})
         switches = {key: fields.get(key, False) for key in _SWITCHES}
         for key, value in switches.items():
             if not isinstance(value, bool):
@@ -135,7 +151,16 @@ def _configurations(items: list[Any]) -> Iterator[Configuration]:
             checked_text(fields["toolchain"], f"{where}.toolchain", _NAME),
             options,
             **switches,
+            replay=_replay(fields["replay"], f"{where}.replay") if "replay" in fields else None,
         )
+
+
+def _replay(value: Any, where: str) -> ReplayRequest:
+    fields = checked_object(value, where, {"kernel", "runs"})
+    runs = fields["runs"]
+    if isinstance(runs, bool) or not isinstance(runs, int) or not 0 <= runs <= _RUNS:
+        raise RefusedError(400, f"{where}.runs must be a whole number up to {_RUNS}")
+    return ReplayRequest(checked_text(fields["kernel"], f"{where}.kernel", _KERNEL), runs)
 
 
 def checked_object(value: Any, where: str, needed: Set[str], possible: Set[str] = frozenset()) -> dict[str, Any]:
