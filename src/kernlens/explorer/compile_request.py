@@ -107,9 +107,7 @@ def compile_request(document: Any) -> CompileRequest:
     items = top["configurations"]
     if not isinstance(items, list) or not 1 <= len(items) <= CONFIGURATIONS:
         raise RefusedError(400, f"configurations must be a list of 1 to {CONFIGURATIONS}")
-    serial = top["serial"]
-    if isinstance(serial, float) and serial.is_integer():  # 1.0 is a whole number in JSON
-        serial = int(serial)
+    serial = _whole(top["serial"])
     if isinstance(serial, bool) or not isinstance(serial, int) or not 0 <= serial < 1 << 53:
         raise RefusedError(400, "serial must be a whole number from 0")
     program = source.get("program")
@@ -155,9 +153,14 @@ def _configurations(items: list[Any]) -> Iterator[Configuration]:
         )
 
 
+def _whole(value: Any) -> Any:
+    """Return a number without its point if it is a whole one: 1.0 is in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _replay(value: Any, where: str) -> ReplayRequest:
     fields = checked_object(value, where, {"kernel", "runs"})
-    runs = fields["runs"]
+    runs = _whole(fields["runs"])
     if isinstance(runs, bool) or not isinstance(runs, int) or not 0 <= runs <= _RUNS:
         raise RefusedError(400, f"{where}.runs must be a whole number up to {_RUNS}")
     return ReplayRequest(checked_text(fields["kernel"], f"{where}.kernel", _KERNEL), runs)
