@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernlens.model.bounds import Rule
     from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.program import Program
+    from kernlens.verbs.replay.replayed import Replayed
 
 _Result = TypeVar("_Result")
 _MARK = "kernel_budget"
@@ -91,6 +92,26 @@ def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
         return _noted(request.node, (program for program in programs if program.kernels))
 
     return captured
+
+
+@pytest.fixture
+def kernlens_replay() -> Callable[..., Replayed]:
+    """Replay a kept launch as ``kernlens.replay`` does, with its arguments, and return the answer: with ``all_launches`` the
+    first that differs, else the last. The test fails if nothing was compared."""
+
+    def replayed(recording: str | os.PathLike[str], **options: Any) -> Replayed:
+        __tracebackhide__ = True
+        import kernlens
+
+        answers = _short(lambda: kernlens.replay(recording, **options))
+        for answer in answers:
+            if not all(build.compared for build in answer.builds):
+                why = "the device is simulated" if answer.is_simulated else ", ".join(answer.not_compared)
+                title = f"launch {answer.number:,} of {answer.kernel} on {answer.device}"
+                pytest.fail(f"nothing was compared of {title}: {why}", pytrace=False)
+        return answers[-1]
+
+    return replayed
 
 
 def _short(work: Callable[[], _Result]) -> _Result:

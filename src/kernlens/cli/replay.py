@@ -90,7 +90,7 @@ def command(asked: Asked) -> None:
         print_json({"schema": 1, **exported.document}) if asked.as_json else print_lines(exported_lines(exported))
         return
     from kernlens.cli.answers.junit import replay_junit
-    from kernlens.cli.answers.replay_document import replay_document
+    from kernlens.verbs.replay.replay_document import replay_document
 
     replayed = _replayed(asked)
     with written([(asked.junit, lambda: [replay_junit(replayed).encode("utf-8", "backslashreplace")])]):
@@ -129,9 +129,9 @@ def _replayed(asked: Asked) -> list[Replayed]:
 
 
 def _list(asked: Asked) -> None:
-    from kernlens.cli.answers.replay_document import kept_document
     from kernlens.cli.answers.replay_text import kept_lines
     from kernlens.verbs.replay.kept import chosen, none_kept, open_recording, recorded_launches
+    from kernlens.verbs.replay.replay_document import kept_document
 
     with open_recording(asked.path) as recording:
         launches = list(recorded_launches(recording, asked.of.program))

@@ -22,15 +22,18 @@ from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE, REPORT
 from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.newest_first import NewestFirst
+from kernlens.explorer.replay_work import ReplayWork, replays
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response, unknown_program
 from kernlens.explorer.saved_report import report_bytes, report_request
 from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
 from kernlens.model.build import Source
+from kernlens.model.program import Program
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.shown_files import is_offered
 from kernlens.toolchain.sources.recorded_sources import check_options
+from kernlens.verbs.replay.kept import RecordedLaunch
 
 Answer = TypeVar("Answer")
 
@@ -116,7 +119,9 @@ class Explorer:
         return json_response({"changed": await self._answered(self._served.changed)})
 
     async def _get_choices(self, request: Request) -> Response:
-        return json_response(await self._answered(questions.choices, self._toolchains))
+        choices = await self._answered(questions.choices, self._toolchains)
+        replay = await self._in_thread(lambda: replays(self._served, unconfined=self._unconfined))
+        return json_response({**choices, "replay": replay})
 
     async def _get_diff(self, request: Request) -> Response:
         sides = [request.query_params.getlist(side) for side in ("left", "right")]
@@ -157,11 +162,11 @@ class Explorer:
         headers = {"Content-Disposition": 'attachment; filename="report.html"'}
         return Response(content, 200, headers, "application/octet-stream")
 
-    def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
+    def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork | ReplayWork]:
         sources, options = self._sources(asked)
         program = None if asked.program is None else self._served.program(asked.program)
         sources = with_texts(sources, dict(asked.others), () if program is None else program.sources)
-        works: list[CompileWork | TrialWork] = []
+        works: list[CompileWork | TrialWork | ReplayWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:
                 raise RefusedError(
@@ -174,6 +179,10 @@ class Explorer:
                     403, str(error), "kernlens serve --include DIR allows what lies below DIR"
                 ) from error
             include, unconfined = self._served.include, self._unconfined
+            if configuration.replay is not None:
+                launch = _launch(program, configuration.replay.kernel)
+                works.append(ReplayWork(configuration, sources, include, launch, unconfined))
+                continue
             if configuration.trials:
                 works.append(TrialWork(configuration, sources, include, self._limits, unconfined))
                 continue
@@ -202,10 +211,22 @@ class Explorer:
             with confined(self._limits, unconfined=self._unconfined or not is_offered()):
                 return ask(*arguments)
 
+        return await self._in_thread(answer)
+
+    async def _in_thread(self, ask: Callable[[], Answer]) -> Answer:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, ask)
         except KernlensError as error:
             raise RefusedError(404, str(error)) from error
+
+
+def _launch(program: Program | None, kernel: str) -> RecordedLaunch:
+    """Return the first launch of a kernel that the recording keeps. Raises RefusedError 404 if there is none."""
+    launches = () if program is None else program.build.kept_launches
+    for launch in launches:
+        if program is not None and launch.kernel == kernel:
+            return RecordedLaunch(program.build, launch)
+    raise RefusedError(404, f"no launch of {kernel} was kept", "kernlens capture --launch KERNEL -- APP keeps launches")
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -23,20 +23,36 @@ CONFIGURATIONS = 16
 OTHERS = 64
 #: Characters of a name, a path, and an option string, at most.
 _NAME, _PATH, _OPTIONS = 128, 4096, 4096
+#: Characters of a kernel's name, at most: mangled ones are long.
+_KERNEL = 1 << 16
 #: Keys of a configuration that are true or false.
 _SWITCHES = {"all_passes", "trials"}
+
+
+#: Runs of a replay that are timed, at most.
+_RUNS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """The kernel whose kept launch is to be run, and how many runs are timed."""
+
+    kernel: str
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """The target of a compile. ``all_passes`` keeps the LLVM IR after each pass too; ``trials``: instead of one compile
-    other build options are tried (``trial_work``)."""
+    other build options are tried (``trial_work``). ``replay``: instead of a compile the source runs on a kept launch
+    (``replay_work``)."""
 
     device: str
     toolchain: str
     options: str
     all_passes: bool = False
     trials: bool = False
+    replay: ReplayRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +107,7 @@ def compile_request(document: Any) -> CompileRequest:
     items = top["configurations"]
     if not isinstance(items, list) or not 1 <= len(items) <= CONFIGURATIONS:
         raise RefusedError(400, f"configurations must be a list of 1 to {CONFIGURATIONS}")
-    serial = top["serial"]
-    if isinstance(serial, float) and serial.is_integer():  # 1.0 is a whole number in JSON
-        serial = int(serial)
+    serial = _whole(top["serial"])
     if isinstance(serial, bool) or not isinstance(serial, int) or not 0 <= serial < 1 << 53:
         raise RefusedError(400, "serial must be a whole number from 0")
     program = source.get("program")
@@ -124,7 +138,7 @@ def _others(items: list[Any]) -> Iterator[tuple[str, str]]:
 def _configurations(items: list[Any]) -> Iterator[Configuration]:
     for number, item in enumerate(items):
         where = f"configurations[{number}]"
-        fields = checked_object(item, where, {"device", "toolchain", "options"}, _SWITCHES)
+        fields = checked_object(item, where, {"device", "toolchain", "options"}, {*_SWITCHES, "replay"})
         switches = {key: fields.get(key, False) for key in _SWITCHES}
         for key, value in switches.items():
             if not isinstance(value, bool):
@@ -135,7 +149,21 @@ def _configurations(items: list[Any]) -> Iterator[Configuration]:
             checked_text(fields["toolchain"], f"{where}.toolchain", _NAME),
             options,
             **switches,
+            replay=_replay(fields["replay"], f"{where}.replay") if "replay" in fields else None,
         )
+
+
+def _whole(value: Any) -> Any:
+    """Return a number without its point if it is a whole one: 1.0 is in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _replay(value: Any, where: str) -> ReplayRequest:
+    fields = checked_object(value, where, {"kernel", "runs"})
+    runs = _whole(fields["runs"])
+    if isinstance(runs, bool) or not isinstance(runs, int) or not 0 <= runs <= _RUNS:
+        raise RefusedError(400, f"{where}.runs must be a whole number up to {_RUNS}")
+    return ReplayRequest(checked_text(fields["kernel"], f"{where}.kernel", _KERNEL), runs)
 
 
 def checked_object(value: Any, where: str, needed: Set[str], possible: Set[str] = frozenset()) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def test_the_fixtures_and_marks_of_the_page_are_there() -> None:
     from kernlens import pytest_plugin
     from kernlens.model.bounds import bound
 
-    assert {"kernlens_compile", "kernlens_capture"} == set(re.findall(r"kernlens_\w+", PAGE))
+    assert {"kernlens_compile", "kernlens_capture", "kernlens_replay"} == set(re.findall(r"kernlens_\w+", PAGE))
     assert all(hasattr(pytest_plugin, name) for name in re.findall(r"kernlens_\w+", PAGE))
     for name, value in re.findall(r"\b((?:max|min)_\w+)=(\d+)", PAGE):
         assert bound(name, int(value)).value == int(value)

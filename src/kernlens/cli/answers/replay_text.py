@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from kernlens.model.device_time import duration
 from kernlens.report.describe import plural, sizes_of_launch, sizes_text
 from kernlens.report.table import table
+from kernlens.verbs.replay.replay_document import answer_words
 
 if TYPE_CHECKING:
     from kernlens.report.table import Cell
     from kernlens.verbs.replay.export import Exported
     from kernlens.verbs.replay.kept import RecordedLaunch
     from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
-    from kernlens.verbs.replay.timing import Ratio, Times
+    from kernlens.verbs.replay.timing import Times
 
 OF_A_CPU = "the times are those of this CPU, and say nothing about a GPU"
 
@@ -46,28 +47,6 @@ def launch_lines(replayed: Replayed) -> Iterator[str]:
     yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
     if replayed.recorded_on:
         yield f"  recorded on {replayed.recorded_on}"
-
-
-def answer_words(replayed: Replayed) -> str:
-    """Return the answer: ``equal; 1.31x (1.28 to 1.33), 20 pairs``."""
-    if replayed.is_simulated:
-        return "nothing was computed"
-    if not any(build.compared for build in replayed.builds):
-        words = "nothing could be compared"
-    elif replayed.is_equal:
-        words = "equal"
-    else:
-        words = "different"
-    return words if replayed.ratio is None else f"{words}; {ratio_words(replayed.ratio)}"
-
-
-def ratio_words(ratio: Ratio) -> str:
-    """Return how many times as fast the other build is."""
-    pairs = plural(ratio.pairs, "pair")
-    if ratio.low is None or ratio.high is None:
-        return f"{ratio.median:.2f}x, of {pairs}: too few to tell a difference"
-    interval = f"{ratio.median:.2f}x ({ratio.low:.2f} to {ratio.high:.2f}), {pairs}"
-    return interval if ratio.is_different else f"no difference in time: {interval}"
 
 
 def times_words(times: Times) -> str:

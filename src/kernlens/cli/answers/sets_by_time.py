@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kernlens.cli.answers.replay_document import build_document, launch_document, ratio_document
 from kernlens.cli.answers.replay_text import (
     OF_A_CPU,
     difference_words,
     launch_lines,
     not_compared_words,
-    ratio_words,
     result_words,
     times_words,
 )
@@ -19,6 +17,7 @@ from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.report.describe import plural
 from kernlens.report.style import rendered
 from kernlens.report.table import Cell, table
+from kernlens.verbs.replay.replay_document import build_document, launch_document, ratio_document, ratio_words
 
 if TYPE_CHECKING:
     from kernlens.verbs.replay.timed_sets import TimedSet, TimedSets

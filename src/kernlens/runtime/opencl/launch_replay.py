@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import weakref
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char, c_size_t, c_uint64, c_void_p
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernlens.errors import NotFoundError
+from kernlens.formats.spirv.words import read_words, walk
 from kernlens.model.kept_launch import LOCAL, MEMORY, NULL, POINTER, SAMPLER
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.launch_memory import LaunchMemory
@@ -27,15 +29,66 @@ from kernlens.runtime.opencl.program_queries import CL_DEVICE_PLATFORM
 CL_KERNEL_ARG_TYPE_NAME, CL_KERNEL_ARG_NAME = 0x1198, 0x119A
 CL_DEVICE_TYPE, CL_DEVICE_TYPE_CPU = 0x1000, 0x2
 _PROFILING_NOT_AVAILABLE = -7
+_NEW_OPENCL_C = re.compile("-cl-std=(?:CL[23]|CLC)", re.IGNORECASE)
+#: SPIR-V's variables, and its storage class of global memory.
+_OP_VARIABLE, _CROSS_WORKGROUP = 59, 5
+#: Programs of a device that are kept.
+_NEWEST = 8
 Job = Mapping[str, Any]
+
+
+class BuiltPrograms:
+    """The programs that were built last on a device, and what others failed with: many launches are of one program. One that
+    may have variables of its own is built for each launch, which finds them as they were at first."""
+
+    def __init__(self, device: OpenCLDevice) -> None:
+        self.device = device
+        self.context = OpenCLContext(device.platform, [device])
+        self._newest: list[tuple[Job, OpenCLProgram | OpenCLError]] = []
+
+    def of(self, program: Job) -> OpenCLProgram:
+        """Build a program, or return what was built of the same. Raises OpenCLError, with the log, if it does not build."""
+        known = next((each for each in self._newest if each[0] == program), None)
+        if known is None:
+            try:
+                known = program, self._built(program)
+            except OpenCLError as error:
+                known = program, error
+        others = [each for each in self._newest if each is not known]
+        self._newest = others if _may_have_variables(program) else [*others, known][-_NEWEST:]
+        if isinstance(known[1], OpenCLError):
+            raise known[1]
+        return known[1]
+
+    def _built(self, program: Job) -> OpenCLProgram:
+        options = program["options"]
+        if program["parts"]:
+            parts = [self.context.compile_part(part) for part in program["parts"]]
+            return self.context.link(parts, options, program["name"])
+        if program["text"] is not None:
+            return self.context.build_source(program["text"], options, program["name"])
+        if program["spirv"]:
+            return self.context.build_spirv(program["spirv"], options, program["name"], program["constants"])
+        return self.context.load_binary(program["binary"], options, program["name"])
+
+
+def _may_have_variables(program: Job) -> bool:
+    """Return whether a program may have variables that outlive a launch: OpenCL C before 2.0 has none. Of binaries nothing is
+    known."""
+    if program["parts"] or program["binary"]:
+        return True
+    if program["text"] is not None:
+        return bool(_NEW_OPENCL_C.search(program["options"]))
+    words, _ = read_words(memoryview(program["spirv"]))
+    (variables,) = walk(words, {_OP_VARIABLE: (4, 0)}, 1)
+    return any(words[place + 3] == _CROSS_WORKGROUP for place in variables)
 
 
 class LaunchReplay:
     """A launch on a device, for several builds of its program. ``launch`` is the launch as plain data."""
 
-    def __init__(self, library: OpenCL, device: OpenCLDevice, launch: Job) -> None:
-        self._library, self._launch, self._device = library, launch, device
-        self._context = OpenCLContext(device.platform, [device])
+    def __init__(self, library: OpenCL, device: OpenCLDevice, context: OpenCLContext, launch: Job) -> None:
+        self._library, self._launch, self._device, self._context = library, launch, device, context
         call = ("clCreateCommandQueue", self._context.handle, device.handle, CL_QUEUE_PROFILING_ENABLE)
         self._queue = library.create(*call)
         weakref.finalize(self, library.result, "clReleaseCommandQueue", self._queue)
@@ -54,18 +107,6 @@ class LaunchReplay:
         """True if the device is a CPU."""
         answer = self._library.query("clGetDeviceInfo", self._device.handle, CL_DEVICE_TYPE, query="CL_DEVICE_TYPE")
         return bool(int.from_bytes(answer, "little") & CL_DEVICE_TYPE_CPU)
-
-    def build(self, program: Job) -> OpenCLProgram:
-        """Build the launch's program. Raises OpenCLError, with the log, if it does not build."""
-        options = program["options"]
-        if program["parts"]:
-            parts = [self._context.compile_part(part) for part in program["parts"]]
-            return self._context.link(parts, options, program["name"])
-        if program["text"] is not None:
-            return self._context.build_source(program["text"], options, program["name"])
-        if program["spirv"]:
-            return self._context.build_spirv(program["spirv"], options, program["name"], program["constants"])
-        return self._context.load_binary(program["binary"], options, program["name"])
 
     def kernel(self, program: OpenCLProgram) -> ReplayedKernel:
         """Return the launch's kernel of a program, with its arguments."""
@@ -196,7 +237,7 @@ def chosen_device(devices: Sequence[OpenCLDevice], position: int) -> OpenCLDevic
 
 def replay(
     library: OpenCL,
-    device: OpenCLDevice,
+    built: BuiltPrograms,
     launch: Job,
     programs: Sequence[Job],
     folder: str,
@@ -204,8 +245,8 @@ def replay(
     warm_ups: int,
 ) -> Mapping[str, Any]:
     """Run a launch with each program, in turn, and return what happened, with files of the results: those of the first run."""
-    running = LaunchReplay(library, device, launch)
-    builds = [running.build(program) for program in programs]
+    builds = [built.of(program) for program in programs]
+    running = LaunchReplay(library, built.device, built.context, launch)
     kernels = [running.kernel(build) for build in builds]
     results, times = [], [[] for _ in kernels]  # type: ignore[var-annotated]
     for number, kernel in enumerate(kernels):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernlens.errors import NotFoundError
 from kernlens.model.build import Build, BuildToolchain, HeldParts
+from kernlens.runtime.opencl.error_codes import BUILD_PROGRAM_FAILURE, OpenCLError
 from kernlens.runtime.opencl.opencl_library import open_opencl
 from kernlens.runtime.opencl.program_building import Constants, OpenCLContext, OpenCLProgram, opencl_devices
 from kernlens.runtime.opencl.program_queries import CL_DEVICE_PLATFORM, program_binaries, read_builds
+
+if TYPE_CHECKING:
+    from kernlens.runtime.opencl.launch_replay import BuiltPrograms
 
 CL_PLATFORM_VERSION = 0x0901
 
@@ -23,6 +27,7 @@ class OpenCLRequests:
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
         self._programs: dict[str, OpenCLProgram] = {}
+        self._built: BuiltPrograms | None = None
 
     @cached_property
     def _context(self) -> OpenCLContext:
@@ -108,11 +113,19 @@ class OpenCLRequests:
 
     def replay(self, position: int, **job: Any) -> Mapping[str, Any]:
         """Run a launch again on the ``position``-th device of all; see ``launch_replay.replay``."""
-        from kernlens.runtime.opencl.launch_replay import chosen_device, replay
+        from kernlens.runtime.opencl.launch_replay import BuiltPrograms, chosen_device, replay
 
         library = open_opencl()
         library.on_call = self._on_call
-        return replay(library, chosen_device(opencl_devices(library), position), **job)
+        device = chosen_device(opencl_devices(library), position)
+        if self._built is None or self._built.device.handle != device.handle:
+            self._built = BuiltPrograms(device)
+        try:
+            return replay(library, self._built, **job)
+        except OpenCLError as error:
+            if error.code != BUILD_PROGRAM_FAILURE:
+                self._built = None  # A kernel that failed may have spoilt the context for all others.
+            raise
 
     def _keep(self, program: OpenCLProgram) -> Mapping[str, Any]:
         self._programs[program.name] = program

@@ -117,14 +117,25 @@ def _replayed(launches: Sequence[RecordedLaunch], settings: Settings) -> Iterato
                 return
 
 
+def device_for(build: Build, *, unconfined: bool = False) -> str:
+    """Return the name of the device that launches of a program run on here. Raises NotFoundError if there is none."""
+    settings = Settings(unconfined=unconfined)
+    with foreign_text(unconfined=unconfined), _driver(settings) as (driver, _):
+        devices = driver.devices(OPENCL)
+        return str(devices[_position(devices, settings, build)]["name"])
+
+
 @contextmanager
 def replaying(
-    settings: Settings, others: Sequence[OtherBuild]
+    settings: Settings, others: Sequence[OtherBuild], on_start: Callable[[Callable[[], None]], None] | None = None
 ) -> Iterator[Callable[[RecordedLaunch, Settings], Replayed]]:
     """Give what replays a launch, with settings that may name one of ``others`` beside it, on the device of ``settings``. If
-    the kernel or the driver ends the child, the next launch gets another one."""
+    the kernel or the driver ends the child, the next launch gets another one. ``on_start`` gets, before anything runs, what
+    ends all from another thread."""
     shown = list(dict.fromkeys(folder for other in others for folder in other.folders))
     with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
+        if on_start is not None:
+            on_start(driver.kill)
         devices = driver.devices(OPENCL)
 
         def run(recorded: RecordedLaunch, own: Settings) -> Replayed:

@@ -1,17 +1,15 @@
-"""Replays as JSON."""
+"""Replays as JSON, with the answer in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kernlens.cli.answers.replay_text import answer_words
-
-if TYPE_CHECKING:
-    from kernlens.verbs.replay.kept import RecordedLaunch
-    from kernlens.verbs.replay.replayed import Replayed, ReplayedBuild
-    from kernlens.verbs.replay.timing import Ratio
+from kernlens.report.describe import plural
+from kernlens.verbs.replay.kept import RecordedLaunch
+from kernlens.verbs.replay.replayed import Replayed, ReplayedBuild
+from kernlens.verbs.replay.timing import Ratio
 
 
 def replay_document(replayed: Sequence[Replayed]) -> dict[str, Any]:
@@ -77,3 +75,25 @@ def build_document(build: ReplayedBuild) -> dict[str, Any]:
         ],
         "times": None if build.times is None else asdict(build.times),
     }
+
+
+def answer_words(replayed: Replayed) -> str:
+    """Return the answer: ``equal; 1.31x (1.28 to 1.33), 20 pairs``."""
+    if replayed.is_simulated:
+        return "nothing was computed"
+    if not any(build.compared for build in replayed.builds):
+        words = "nothing could be compared"
+    elif replayed.is_equal:
+        words = "equal"
+    else:
+        words = "different"
+    return words if replayed.ratio is None else f"{words}; {ratio_words(replayed.ratio)}"
+
+
+def ratio_words(ratio: Ratio) -> str:
+    """Return how many times as fast the other build is."""
+    pairs = plural(ratio.pairs, "pair")
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.median:.2f}x, of {pairs}: too few to tell a difference"
+    interval = f"{ratio.median:.2f}x ({ratio.low:.2f} to {ratio.high:.2f}), {pairs}"
+    return interval if ratio.is_different else f"no difference in time: {interval}"
