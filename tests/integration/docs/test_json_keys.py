@@ -17,12 +17,12 @@ from kernlens.cli import verb_group
 from tests.documents import unnoticed
 from tests.integration.annotate.test_loops_and_offsets import ROWS
 from tests.integration.annotate.test_variables import PLACES
-from tests.integration.cli.test_cli import kernlens
 from tests.integration.docs.json_shapes import PAGE, Shape, shapes
 from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.layers.opencl_layer_fixtures import pocl
 from tests.integration.stages.stage_fixtures import SMALL
 from tests.tree import ROOT
+from tests.warm_commands import kernlens
 from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, Keeper, record_launches
 from tests.writers.programs import spirv
 from tests.writers.sycl_hosts import WrittenImage, assembly
