@@ -14,12 +14,10 @@ from kernlens.formats.dwarf import units
 from kernlens.formats.dwarf.entry_lists import RangeLists
 from kernlens.formats.dwarf.forms import DW_FORM_REF_ADDR, malformed
 from kernlens.formats.dwarf.strings import DebugStrings
-from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of, too_dense
+from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of
 from kernlens.model.line_table import DebugFunction, InlinedCall
 
 _INFO = ".debug_info"
-#: No compiler inlines deeper; entries nested deeper than this are damage.
-_DEEPEST = 512
 #: Ranges of inlined calls that one unit, and all units of a file, may have: a kernel of several megabytes has some thousand.
 _MOST_OF_UNIT = 100_000
 _MOST_OF_FILE = 1_000_000
@@ -114,24 +112,15 @@ class _UnitCalls:
 
     def _entries(self) -> Iterator[tuple[int, int, Attributes, int]]:
         """Yield the unit's entries in file order: place, tag, attributes, and the number of inlined calls around it."""
-        position, end = self._first, self._header.end
         # For each open entry, the number of inlined calls around what is in it.
         depths = [0]
-        most = self._reader.most_entries(self._header)
-        while position < end and depths:
-            most -= 1
-            if most < 0:
-                raise too_dense(position)
-            start = position
-            abbreviation, attributes, position = self._reader.entry(self._header, start)
+        for position, abbreviation, attributes in self._reader.entries(self._header, self._first):
             if abbreviation is None:
                 depths.pop()
                 continue
-            yield start, abbreviation.tag, attributes, depths[-1]
+            yield position, abbreviation.tag, attributes, depths[-1]
             if abbreviation.has_children:
                 depths.append(depths[-1] + (abbreviation.tag == units.DW_TAG_INLINED_SUBROUTINE))
-                if len(depths) > _DEEPEST:
-                    raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, start)
 
     def _name(self, entry: int) -> str:
         """Return the name of the subprogram at ``entry``, or of the one that it is an instance of."""

@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 
 from kernlens.dataclass import NamedTuple
-from kernlens.errors import FormatError
 from kernlens.formats.dwarf import forms
 from kernlens.formats.dwarf.forms import Encoding, malformed, read_form, read_initial_length, read_signed, read_unsigned
 from kernlens.formats.dwarf.relocation import DebugSections
@@ -59,6 +58,8 @@ DW_UT_SPLIT_TYPE = 6
 #: honest units have eight to twelve.
 _FREE_ENTRIES = 100_000
 _BYTES_PER_ENTRY = 4
+#: No compiler inlines deeper; entries nested deeper than this are damage.
+_DEEPEST = 512
 
 _INFO = ".debug_info"
 _ABBREV = ".debug_abbrev"
@@ -194,10 +195,27 @@ class UnitReader:
                 raise malformed("the unit ends within an entry", _INFO, position) from None
             position = header.end
 
-    def most_entries(self, header: Header) -> int:
-        """Return how many entries of a unit are read before it is refused."""
-        size = header.end - header.start
-        return _FREE_ENTRIES * size // len(self._info) + size // _BYTES_PER_ENTRY
+    def entries(self, header: Header, position: int) -> Iterator[tuple[int, Abbreviation | None, Attributes]]:
+        """Yield a unit's entries from ``position`` on, in file order: place, abbreviation and attributes. Where the entries
+        within one end there is no abbreviation. Raises FormatError if they have next to no content, which costs far more than
+        the unit's size tells, and if they are nested too deep."""
+        depth, size = 1, header.end - header.start
+        most = _FREE_ENTRIES * size // len(self._info) + size // _BYTES_PER_ENTRY
+        while position < header.end and depth:
+            most -= 1
+            if most < 0:
+                raise malformed(
+                    f"the unit's entries have fewer than {_BYTES_PER_ENTRY} bytes on average", _INFO, position
+                )
+            start = position
+            abbreviation, attributes, position = self.entry(header, start)
+            yield start, abbreviation, attributes
+            if abbreviation is None:
+                depth -= 1
+            elif abbreviation.has_children:
+                depth += 1
+                if depth > _DEEPEST:
+                    raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, start)
 
     @property
     def is_empty(self) -> bool:
@@ -301,11 +319,6 @@ class UnitReader:
             raise malformed(f"address {index} lies outside the section", ".debug_addr", offset)
         address: int = number.unpack_from(table, offset)[0]
         return address
-
-
-def too_dense(position: int) -> FormatError:
-    """Return the error of a unit whose entries have next to no content, which costs far more than its size tells."""
-    return malformed(f"the unit's entries have fewer than {_BYTES_PER_ENTRY} bytes on average", _INFO, position)
 
 
 def number_of(attributes: Attributes, attribute: int) -> int | None:

@@ -17,11 +17,10 @@ from kernlens.formats.dwarf.expressions import Evaluated, evaluate
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.type_entries import TypeEntries, TypeEntry
-from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of, too_dense
+from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of
 from kernlens.model.variable import CONSTANT, NOWHERE, REGISTER, Location, Pieces, Place, Variable
 
 _INFO = ".debug_info"
-_DEEPEST = 512
 _MOST_OF_UNIT = 100_000
 _MOST_LANES = 32
 _LANE = 0xED
@@ -82,16 +81,9 @@ class _UnitVariables:
 
     def read(self) -> list[Variable]:
         variables: list[Variable] = []
-        position, end = self._first, self._header.end
         lanes = _lanes(self._unit, 1)
         scopes = [_Scope((), "", (), lanes, True)]
-        most = self._reader.most_entries(self._header)
-        while position < end and scopes:
-            most -= 1
-            if most < 0:
-                raise too_dense(position)
-            start = position
-            abbreviation, attributes, position = self._reader.entry(self._header, start)
+        for position, abbreviation, attributes in self._reader.entries(self._header, self._first):
             if abbreviation is None:
                 scopes.pop()
                 continue
@@ -99,11 +91,9 @@ class _UnitVariables:
             if tag in (units.DW_TAG_VARIABLE, units.DW_TAG_FORMAL_PARAMETER) and not scope.is_abstract:
                 variables.append(self._variable(tag == units.DW_TAG_FORMAL_PARAMETER, attributes, scope))
                 if len(variables) > _MOST_OF_UNIT:
-                    raise malformed(f"a unit has more than {_MOST_OF_UNIT:,} variables", _INFO, start)
+                    raise malformed(f"a unit has more than {_MOST_OF_UNIT:,} variables", _INFO, position)
             if abbreviation.has_children:
                 scopes.append(self._within(tag, attributes, scope))
-                if len(scopes) > _DEEPEST:
-                    raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, start)
         return variables
 
     def _within(self, tag: int, attributes: Attributes, scope: _Scope) -> _Scope:
