@@ -9,6 +9,7 @@
 #include "opencl_layer/below.h"
 #include "opencl_layer/kept/parts.h"
 #include "opencl_layer/recorder/parts.h"
+#include "recording/kept_files.h"
 #include "recording/spool.h"
 
 #include <errno.h>
@@ -66,13 +67,6 @@ static uint64_t time_of(cl_event event)
     return end - start;
 }
 
-static void give_back(uint64_t size)
-{
-    lock_take(LOCK_RECORDER);
-    chosen_give_back(size);
-    lock_give(LOCK_RECORDER);
-}
-
 /* Writes a launch whose commands are done, or drops it. */
 static void write_launch(struct kept_launch *launch, bool is_done)
 {
@@ -90,7 +84,7 @@ static void write_launch(struct kept_launch *launch, bool is_done)
         is_kept = false;
     if (is_kept && former != NULL)
         kept_file_drop(former, true);
-    give_back(is_kept ? former_size : launch->reached.size);
+    kept_room_back(is_kept ? former_size : launch->reached.size);
 }
 
 /* Takes the launch off the list, for who writes it; false if another has, who frees it. */
@@ -167,13 +161,6 @@ void launches_settle(void)
     }
 }
 
-static void refuse(const struct kept_launch *launch, const char *why)
-{
-    const struct given_kernel *own = launch->given_kernel;
-    FREED char *what = text_format("a launch of the kernel %s: %s", chosen_name_text(own->name), why);
-    spool_missing(what != NULL ? what : "a launch that was to be kept", 0);
-}
-
 /* Finds what the launch reaches, takes room for it, and begins its file; false if it cannot be kept. */
 static bool prepare(struct kept_launch *launch, const struct launching *launching)
 {
@@ -182,23 +169,9 @@ static bool prepare(struct kept_launch *launch, const struct launching *launchin
     launch->reading = (struct reading){.queue = launching->queue, .context = context};
     if (!reached_find(&launch->reached, context, launching->kernel, launch->given_kernel))
         return false;
-    if (launch->reached.why != NULL) {
-        refuse(launch, launch->reached.why);
-        return false;
-    }
-    lock_take(LOCK_RECORDER);
-    bool has_room = chosen_take(launch->reached.size);
-    lock_give(LOCK_RECORDER);
-    if (!has_room) {
-        refuse(launch, "its memory is more than may be kept (--launch-bytes)");
-        return false;
-    }
     launch->file = kept_file_begin(launch->given_kernel, &launch->reached, known_queue_device(launching->queue),
                                    launching->dimensions, launching->offset, launching->global, launching->local);
-    if (launch->file != NULL)
-        return true;
-    give_back(launch->reached.size);
-    return false;
+    return launch->file != NULL;
 }
 
 /* Has the launch wait for what is read before it. */

@@ -1,23 +1,19 @@
-/* The application's living memory objects, samplers and allocations: what a kernel was given is a handle if there is such an object. */
+/* The application's living memory objects and samplers: what a kernel was given is a handle if there is such an object. */
 #include "base/locks.h"
 #include "base/records.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/kept/parts.h"
+#include "recording/allocations.h"
 
 #include <stdlib.h>
 
-struct known_allocation {
-    struct record record;
-    struct allocation own;
-};
-
-static struct records memory, samplers, allocations; /* LOCK_MEMORY */
+static struct records memory, samplers; /* LOCK_MEMORY */
 static const cl_icd_dispatch *next;
 
 static void after_fork(bool (*damaged)(enum lock lock))
 {
     if (damaged(LOCK_MEMORY))
-        memory = samplers = allocations = (struct records){0};
+        memory = samplers = (struct records){0};
 }
 
 static bool is_among(struct records *records, const void *handle)
@@ -145,69 +141,6 @@ static cl_int CL_API_CALL release_sampler(cl_sampler sampler)
     return next->clReleaseSampler(sampler);
 }
 
-void allocation_is(const void *address, size_t size, enum memory_kind kind, cl_mem_flags flags, cl_context context)
-{
-    struct known_allocation *known = address != NULL ? calloc(1, sizeof *known) : NULL;
-    if (known == NULL)
-        return;
-    known->own = (struct allocation){.address = address, .size = size, .kind = kind, .flags = flags, .context = context};
-    add(&allocations, &known->record, address);
-}
-
-void allocation_is_gone(const void *address)
-{
-    drop(&allocations, address);
-}
-
-struct search {
-    const char *pointer;
-    struct allocation *result;
-    bool is_there;
-};
-
-static void look(const struct record *record, void *context)
-{
-    const struct allocation *each = &((const struct known_allocation *)(const void *)record)->own;
-    struct search *search = context;
-    const char *begin = each->address;
-    if (search->is_there || search->pointer < begin || search->pointer >= begin + each->size)
-        return;
-    *search->result = *each;
-    search->is_there = true;
-}
-
-bool allocation_of(const void *pointer, struct allocation *result)
-{
-    struct search search = {.pointer = pointer, .result = result};
-    lock_take(LOCK_MEMORY);
-    records_visit(&allocations, look, &search);
-    lock_give(LOCK_MEMORY);
-    return search.is_there;
-}
-
-struct visit {
-    cl_context context;
-    enum memory_kind kind;
-    void (*visit)(const struct allocation *each, void *to);
-    void *to;
-};
-
-static void pass_on(const struct record *record, void *context)
-{
-    const struct allocation *each = &((const struct known_allocation *)(const void *)record)->own;
-    const struct visit *visit = context;
-    if (each->context == visit->context && each->kind == visit->kind)
-        visit->visit(each, visit->to);
-}
-
-void allocations_visit(cl_context context, enum memory_kind kind, void (*visit)(const struct allocation *each, void *to), void *to)
-{
-    struct visit asked = {.context = context, .kind = kind, .visit = visit, .to = to};
-    lock_take(LOCK_MEMORY);
-    records_visit(&allocations, pass_on, &asked);
-    lock_give(LOCK_MEMORY);
-}
-
 static void *CL_API_CALL allocate(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
     void *address = next->clSVMAlloc(context, flags, size, alignment);
@@ -234,6 +167,7 @@ void objects_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
 {
     next = behind;
     forks_watch(after_fork);
+    allocations_watch();
     dispatch->clCreateBuffer = create_buffer;
     dispatch->clCreateBufferWithProperties = create_buffer_with;
     dispatch->clCreateSubBuffer = create_part;

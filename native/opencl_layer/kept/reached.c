@@ -1,5 +1,4 @@
 /* The memory that a launch can reach: what its arguments name or point into, and what the application says it reaches beside. */
-#include "base/arrays.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/kept/parts.h"
 
@@ -9,38 +8,7 @@
 #define MEMORY_INFO(object, what, value) (below->clGetMemObjectInfo(object, what, sizeof(value), &(value), NULL) == CL_SUCCESS)
 #define IMAGE_INFO(object, what, value) (below->clGetImageInfo(object, what, sizeof(value), &(value), NULL) == CL_SUCCESS)
 
-/* Adds memory; returns its number plus 1, 0 if there is no memory for that. */
-static uint64_t add(struct reached_list *list, const struct reached *memory)
-{
-    struct reached *grown = array_reserve(list->items, &list->capacity, list->count + 1, sizeof *grown);
-    if (grown == NULL) {
-        list->why = "there is no memory for a list of what it reaches";
-        return 0;
-    }
-    list->items = grown;
-    grown[list->count] = *memory;
-    return ++list->count;
-}
-
-/* Returns the number of an object or allocation plus 1, 0 if it is not there yet. */
-static uint64_t number_of(const struct reached_list *list, cl_mem object, const void *address)
-{
-    for (size_t index = 0; index < list->count; ++index)
-        if (list->items[index].object == object && list->items[index].address == address)
-            return index + 1;
-    return 0;
-}
-
 static uint64_t add_object(struct reached_list *list, cl_mem object);
-
-/* Bytes of all pixels, in rows without gaps. */
-static uint64_t bytes_of(const struct image_form *image)
-{
-    bool is_row_array = image->object_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-    uint64_t rows = is_row_array ? image->array_size : image->height > 0 ? image->height : 1;
-    uint64_t slices = image->object_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? image->array_size : image->depth > 0 ? image->depth : 1;
-    return image->width * rows * slices * image->element_size;
-}
 
 /* Describes an image; false if the driver does not. */
 static bool describe_image(struct reached_list *list, cl_mem object, cl_mem_object_type type, struct image_form *image)
@@ -69,7 +37,7 @@ static bool describe_image(struct reached_list *list, cl_mem object, cl_mem_obje
 /* Adds a memory object that is no part of another, unless it is there; returns its number plus 1. */
 static uint64_t add_object(struct reached_list *list, cl_mem object)
 {
-    uint64_t number = number_of(list, object, NULL);
+    uint64_t number = reached_number(list, object, NULL);
     cl_mem_object_type type = 0;
     cl_mem_flags flags = 0;
     size_t size = 0;
@@ -85,10 +53,10 @@ static uint64_t add_object(struct reached_list *list, cl_mem object)
             list->why = "it has an argument that is neither a buffer nor an image";
             return 0;
         }
-        memory.row.size = bytes_of(&memory.row.image);
+        memory.row.size = image_form_size(&memory.row.image);
         memory.is_written = (flags & CL_MEM_READ_ONLY) == 0;
     }
-    return add(list, &memory);
+    return reached_add(list, &memory);
 }
 
 /* Describes an argument that is a memory object: a part of a buffer is one of the whole. */
@@ -106,31 +74,6 @@ static void describe_object(struct reached_list *list, struct argument_row *row,
         object = whole;
     }
     row->memory = add_object(list, object);
-}
-
-static uint64_t add_allocation(struct reached_list *list, const struct allocation *each)
-{
-    uint64_t number = number_of(list, NULL, each->address);
-    if (number != 0)
-        return number;
-    struct reached memory = {.address = each->address, .is_written = true};
-    memory.row = (struct memory_row){
-        .kind = each->kind, .size = each->size, .flags = each->flags, .address = (uintptr_t)each->address};
-    return add(list, &memory);
-}
-
-static void describe_pointer(struct reached_list *list, struct argument_row *row, const void *pointer)
-{
-    struct allocation allocation;
-    row->kind = pointer != NULL ? ROW_POINTER : ROW_NULL;
-    if (pointer == NULL)
-        return;
-    if (!allocation_of(pointer, &allocation)) {
-        list->why = "an argument points into memory that is no allocation of OpenCL";
-        return;
-    }
-    row->memory = add_allocation(list, &allocation);
-    row->offset = (uintptr_t)pointer - (uintptr_t)allocation.address;
 }
 
 static void describe_sampler(struct argument_row *row, cl_sampler sampler)
@@ -163,7 +106,7 @@ static void describe(struct reached_list *list, cl_kernel kernel, size_t number,
         list->why = "an argument of it was not seen to be set";
     } else if (argument->kind == ARGUMENT_POINTER) {
         *row = (struct argument_row){0};
-        describe_pointer(list, row, argument->pointer);
+        reached_pointer(list, row, argument->pointer);
     } else if (argument->kind == ARGUMENT_LOCAL) {
         row->kind = is_null_pointer(kernel, number, argument->size) ? ROW_NULL : ROW_LOCAL;
     } else if (argument->size == sizeof handle) {
@@ -177,40 +120,13 @@ static void describe(struct reached_list *list, cl_kernel kernel, size_t number,
     }
 }
 
-static void visit(const struct allocation *each, void *to)
-{
-    add_allocation(to, each);
-}
-
 bool reached_find(struct reached_list *list, cl_context context, cl_kernel kernel, const struct given_kernel *given_kernel)
 {
-    list->argument_count = given_kernel->argument_count;
-    list->arguments = calloc(list->argument_count + 1, sizeof *list->arguments);
-    if (list->arguments == NULL)
+    if (!reached_begin(list, given_kernel->argument_count))
         return false;
     for (size_t index = 0; index < list->argument_count; ++index)
         describe(list, kernel, index, &given_kernel->arguments[index]);
-    for (size_t index = 0; index < given_kernel->reachable_count; ++index) {
-        struct allocation allocation;
-        if (allocation_of(given_kernel->reachable[index], &allocation))
-            add_allocation(list, &allocation);
-    }
-    const bool reaches[] = {given_kernel->reaches_host, given_kernel->reaches_device, given_kernel->reaches_shared};
-    for (unsigned index = 0; index < sizeof reaches / sizeof reaches[0]; ++index)
-        if (reaches[index])
-            allocations_visit(context, MEMORY_HOST + index, visit, list);
-    for (size_t index = 0; index < list->count; ++index)
-        list->size += list->items[index].row.size * (list->items[index].is_written ? 2 : 1);
+    reached_beside(list, given_kernel, context);
+    reached_count(list);
     return true;
-}
-
-void reached_free(struct reached_list *list)
-{
-    for (size_t index = 0; index < list->count; ++index) {
-        free(list->items[index].before);
-        free(list->items[index].after);
-    }
-    free(list->items);
-    free(list->arguments);
-    *list = (struct reached_list){0};
 }

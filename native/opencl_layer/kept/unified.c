@@ -2,6 +2,8 @@
 #include "base/locks.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/kept/parts.h"
+#include "recording/allocations.h"
+#include "recording/given_kernels.h"
 
 #include <CL/cl_ext.h>
 
@@ -102,7 +104,7 @@ static cl_int set_pointer(cl_kernel kernel, cl_uint number, const void *pointer)
     clSetKernelArgMemPointerINTEL_fn function = (clSetKernelArgMemPointerINTEL_fn)function_of_context(context, POINTER);
     cl_int status = function != NULL ? function(kernel, number, pointer) : CL_INVALID_KERNEL;
     if (status == CL_SUCCESS)
-        kernel_pointer_is(kernel, number, pointer);
+        given_pointer(kernel, number, pointer);
     return status;
 }
 

@@ -1,5 +1,5 @@
 """The launches that a capture keeps, as users ask for them and as the recorder reads that
-(``native/opencl_layer/kept/chosen.c``)."""
+(``native/recording/chosen_launches.c``)."""
 
 from __future__ import annotations
 

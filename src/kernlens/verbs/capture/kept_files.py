@@ -1,4 +1,4 @@
-"""The files of launches that a capture keeps (``native/opencl_layer/kept/kept_files.c``): fields, of which contents are read
+"""The files of launches that a capture keeps (``native/recording/kept_files.c``): fields, of which contents are read
 when they are asked for."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kernlens.verbs.capture.spooled import Identity
 
 _NUMBER = struct.Struct("<Q")
 _PROGRAM = struct.Struct("<2Q")
-#: What an argument is, and memory: the rows of ``native/opencl_layer/kept/parts.h``.
+#: What an argument is, and memory: the rows of ``native/recording/reached.h``.
 _ARGUMENT, _MEMORY, _REFUSED = struct.Struct("<8Q"), struct.Struct("<16Q"), struct.Struct("<3Q")
 _ARGUMENTS = {1: VALUE, 2: LOCAL, 3: MEMORY, 4: SAMPLER, 5: POINTER, 6: NULL}
 _MEMORIES = {1: BUFFER, 2: IMAGE, 3: SVM, 4: HOST, 5: DEVICE, 6: SHARED}

@@ -1,7 +1,7 @@
 /* Which launches of which kernels are to be kept: lines of KERNLENS_CAPTURE_LAUNCH, each a pattern of names, and behind the last colon
  * "at=N" (the N-th of a name), "every=K" (the first, and each K-th from there) or "slowest". */
 #define _GNU_SOURCE
-#include "opencl_layer/kept/parts.h"
+#include "recording/chosen_launches.h"
 
 #include "base/locks.h"
 #include "base/owned.h"

@@ -1,25 +1,56 @@
 /* The file of a launch that is kept: what it was given, then, once it has run, what its memory held. Until it is whole its name begins
  * with a dot: the launch that it tells of had not ended. kernlens/verbs/capture/kept_files.py reads it. */
-#include "opencl_layer/kept/parts.h"
+#include "recording/kept_files.h"
 
 #include "base/bytes.h"
+#include "base/locks.h"
 #include "base/owned.h"
 #include "recording/growing_files.h"
 #include "recording/spool.h"
 
 #include <unistd.h>
 
-static void numbers(struct writer *fields, const char *name, cl_uint count, const size_t *values)
+static void numbers(struct writer *fields, const char *name, unsigned count, const size_t *values)
 {
     uint64_t rows[3] = {0};
-    for (cl_uint index = 0; index < count && index < 3 && values != NULL; ++index)
+    for (unsigned index = 0; index < count && index < 3 && values != NULL; ++index)
         rows[index] = values[index];
     field_bytes(fields, name, rows, count < 3 ? count * sizeof rows[0] : sizeof rows);
 }
 
-char *kept_file_begin(const struct given_kernel *given_kernel, const struct reached_list *list, cl_device_id device, cl_uint dimensions,
+/* Notes that a launch of the kernel is missing, and why. */
+static void refuse(const struct given_kernel *given_kernel, const char *why)
+{
+    FREED char *what = text_format("a launch of the kernel %s: %s", chosen_name_text(given_kernel->name), why);
+    spool_missing(what != NULL ? what : "a launch that was to be kept", 0);
+}
+
+void kept_room_back(uint64_t size)
+{
+    lock_take(LOCK_RECORDER);
+    chosen_give_back(size);
+    lock_give(LOCK_RECORDER);
+}
+
+static bool take_room(const struct given_kernel *given_kernel, const struct reached_list *list)
+{
+    if (list->why != NULL) {
+        refuse(given_kernel, list->why);
+        return false;
+    }
+    lock_take(LOCK_RECORDER);
+    bool has_room = chosen_take(list->size);
+    lock_give(LOCK_RECORDER);
+    if (!has_room)
+        refuse(given_kernel, "its memory is more than may be kept (--launch-bytes)");
+    return has_room;
+}
+
+char *kept_file_begin(const struct given_kernel *given_kernel, const struct reached_list *list, const void *device, unsigned dimensions,
                       const size_t *offset, const size_t *global, const size_t *local)
 {
+    if (!take_room(given_kernel, list))
+        return NULL;
     RELEASED_BY(writer_free) struct writer fields = {0};
     field_text(&fields, "kernel", chosen_name_text(given_kernel->name));
     field_number(&fields, "number", given_kernel->number);
@@ -38,7 +69,10 @@ char *kept_file_begin(const struct given_kernel *given_kernel, const struct reac
     }
     for (size_t index = 0; index < list->count; ++index)
         field_bytes(&fields, "memory", &list->items[index].row, sizeof list->items[index].row);
-    return spool_begin("launch", &fields, "a launch that was to be kept");
+    char *name = spool_begin("launch", &fields, "a launch that was to be kept");
+    if (name == NULL)
+        kept_room_back(list->size);
+    return name;
 }
 
 /* Writes one field: its name, and so many bytes. */
