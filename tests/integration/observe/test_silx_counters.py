@@ -1,0 +1,79 @@
+"""Launches of silx's kernels in the interpreter, held against the counters of an H100.
+
+``tests/data/behaviour/silx.json`` has the launches, ``silx.csv`` the units of 32 bytes and the wavefronts of each line,
+measured as those of darktable's. They were chosen before the first of them ran, and nothing was changed for them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernlens.verbs.observe.observe import observe
+from tests.corpus.packages import CorpusError, fetch
+from tests.integration.observe.test_hardware_counters import DATA, pytestmark  # noqa: F401
+from tests.whole import each_run
+
+LAUNCHES: dict[str, dict[str, Any]] = {
+    launch["launch"]: launch for launch in json.loads((DATA / "silx.json").read_text())
+}
+TOGETHER = "the GPU's compiler loads or stores the neighbours x and y at once, on one of the lines"
+TWO_FIRST = "the GPU's compiler loads the first two values at once, on the line of the other branch"
+RELOADED = "the GPU loads a value again behind a store that LLVM 14 knows to be elsewhere"
+#: Launch and line -> why the GPU counts something else.
+EXPLAINED = {
+    ("sino_mult", 44): TOGETHER,
+    ("gradient", 53): TOGETHER,
+    ("divergence", 81): TOGETHER,
+    ("divergence", 84): TOGETHER,
+    ("divergence", 85): TOGETHER,
+    ("maxmin1", 111): TWO_FIRST,
+    ("maxmin1", 115): TWO_FIRST,
+    ("maxmin2", 148): TWO_FIRST,
+    ("maxmin2", 152): TWO_FIRST,
+    ("maxmin2", 169): TWO_FIRST,
+    ("maxmin2", 173): TWO_FIRST,
+    **{(launch, line): RELOADED for launch in ("sort_all", "sort_rows", "sort_columns") for line in (128, 152)},
+}
+
+
+@pytest.fixture(scope="module")
+def silx_kernels() -> Path:
+    """The folder of silx's kernels in Debian's package."""
+    try:
+        return fetch(["python3-silx"]) / "python3-silx/usr/lib/python3/dist-packages/silx/resources/opencl"
+    except CorpusError as error:
+        pytest.skip(f"silx's kernels: {error}")
+
+
+def counters(launch: str) -> dict[int, tuple[int, int]]:
+    """Each line's units of global memory and wavefronts of local memory on the GPU."""
+    with (DATA / "silx.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["launch"] == launch]
+    return {int(row["line"]): (int(row["units"]), int(row["wavefronts"])) for row in rows}
+
+
+@pytest.mark.parametrize("name", each_run("conv_x", "sort_book", "divergence", "maxmin1", others=sorted(LAUNCHES)))
+def test_lines_have_the_counters_of_a_gpu(name: str, silx_kernels: Path) -> None:
+    launch = LAUNCHES[name]
+    observed = observe(
+        silx_kernels / launch["file"],
+        kernel=launch["kernel"],
+        size=launch["size"],
+        group=launch["group"],
+        arguments=launch["arguments"],
+        device="h100",
+        seconds=300,
+        options=launch["options"],
+    )
+    assert observed.groups_done == observed.groups
+    counted = {
+        line.place.line: (line.units, line.wavefronts or 0) for line in observed.lines if line.units or line.wavefronts
+    }
+    expected = counters(name)
+    differing = {line for line in counted.keys() | expected.keys() if counted.get(line) != expected.get(line)}
+    assert differing == {line for launch_name, line in EXPLAINED if launch_name == name}
