@@ -150,9 +150,9 @@ def test_programs_that_are_built_for_some_devices(driver_environment: DriverEnvi
     first, second = answers["both"]
     assert min(first) > 0
     assert answers["first"][1] == answers["second"][0] == [0, 0, 0]
-    # Names of files make a difference of a few bytes between builds.
+    # Names of files make a difference of some bytes between builds: temporary ones are long, and not always the same.
     for built, expected in ((answers["first"][0], first), (answers["second"][1], second)):
-        assert built == pytest.approx(expected, abs=100)
+        assert built == pytest.approx(expected, rel=0.05)
         assert built[2] == 2
     assert sorted(answers["second names its kernels"]) == ["clear", "scale"]
     assert answers["second is missing"] == ["the program is not built for this device", None]
