@@ -25,14 +25,21 @@ LAUNCHES: dict[str, dict[str, Any]] = {
 }
 
 
-def counters(launch: str) -> dict[int, tuple[int, int]]:
+def counters(launch: str, table: str = "darktable.csv") -> dict[int, tuple[int, int]]:
     """Each line's units of global memory and wavefronts of local memory on the GPU."""
-    with (DATA / "darktable.csv").open() as file:
+    with (DATA / table).open() as file:
         return {
             int(row["line"]): (int(row["units"]), int(row["wavefronts"]))
             for row in csv.DictReader(file)
             if row["launch"] == launch
         }
+
+
+def counted(observed: Behaviour) -> dict[int, tuple[int, int]]:
+    """The same, as the interpreter counts."""
+    return {
+        line.place.line: (line.units, line.wavefronts or 0) for line in observed.lines if line.units or line.wavefronts
+    }
 
 
 def run(launch: Mapping[str, Any], kernels: Path) -> Behaviour:
@@ -54,10 +61,7 @@ def run(launch: Mapping[str, Any], kernels: Path) -> Behaviour:
 def test_lines_have_the_counters_of_a_gpu(name: str, darktable_kernels: Path) -> None:
     observed = run(LAUNCHES[name], darktable_kernels)
     assert observed.groups_done == observed.groups
-    counted = {
-        line.place.line: (line.units, line.wavefronts or 0) for line in observed.lines if line.units or line.wavefronts
-    }
-    assert counted == counters(name)
+    assert counted(observed) == counters(name)
 
 
 def test_a_statement_of_many_lines_has_the_counters_of_a_gpu_in_all(darktable_kernels: Path) -> None:
@@ -65,5 +69,5 @@ def test_a_statement_of_many_lines_has_the_counters_of_a_gpu_in_all(darktable_ke
     expected = counters("blur_line")
     # The GPU's compiler gives the accesses of lines 265 to 268, one statement, to two of them.
     assert sum(line.units for line in observed.lines) == sum(units for units, _ in expected.values())
-    counted = {line.place.line: line.units for line in observed.lines}
-    assert all(counted[line] == expected[line][0] for line in (257, 258, 260, 276))
+    units = {line.place.line: line.units for line in observed.lines}
+    assert all(units[line] == expected[line][0] for line in (257, 258, 260, 276))

@@ -6,7 +6,6 @@ measured as those of darktable's. They were chosen before the first of them ran,
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 from kernlens.verbs.observe.observe import observe
 from tests.corpus.packages import CorpusError, fetch
+from tests.integration.observe.test_darktable_counters import counted, counters
 from tests.integration.observe.test_hardware_counters import DATA, pytestmark  # noqa: F401
 from tests.whole import each_run
 
@@ -50,13 +50,6 @@ def silx_kernels() -> Path:
         pytest.skip(f"silx's kernels: {error}")
 
 
-def counters(launch: str) -> dict[int, tuple[int, int]]:
-    """Each line's units of global memory and wavefronts of local memory on the GPU."""
-    with (DATA / "silx.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["launch"] == launch]
-    return {int(row["line"]): (int(row["units"]), int(row["wavefronts"])) for row in rows}
-
-
 @pytest.mark.parametrize("name", each_run("conv_x", "sort_book", "divergence", "maxmin1", others=sorted(LAUNCHES)))
 def test_lines_have_the_counters_of_a_gpu(name: str, silx_kernels: Path) -> None:
     launch = LAUNCHES[name]
@@ -71,9 +64,6 @@ def test_lines_have_the_counters_of_a_gpu(name: str, silx_kernels: Path) -> None
         options=launch["options"],
     )
     assert observed.groups_done == observed.groups
-    counted = {
-        line.place.line: (line.units, line.wavefronts or 0) for line in observed.lines if line.units or line.wavefronts
-    }
-    expected = counters(name)
-    differing = {line for line in counted.keys() | expected.keys() if counted.get(line) != expected.get(line)}
+    here, expected = counted(observed), counters(name, "silx.csv")
+    differing = {line for line in here.keys() | expected.keys() if here.get(line) != expected.get(line)}
     assert differing == {line for launch_name, line in EXPLAINED if launch_name == name}
