@@ -194,16 +194,10 @@ def print_difference(
 
 
 def _summary(difference: Difference) -> Summary:
-    from kernlens.report.diff.comparison_summary import Summary
+    from kernlens.report.diff.comparison import side_title
 
-    return Summary(
-        *_titles(difference),
-        difference.pairing,
-        difference.changes,
-        difference.totals,
-        difference.equal_code,
-        difference.sources,
-        difference.failed_builds,
+    return difference.summary(
+        (side_title(difference.old, difference.old_title), side_title(difference.new, difference.new_title))
     )
 
 
@@ -211,9 +205,3 @@ def _print_markdown(difference: Difference, shown: int | None) -> None:
     from kernlens.cli.answers.comparison_markdown import comparison_markdown
 
     print_lines(comparison_markdown(_summary(difference), difference.partings, shown))
-
-
-def _titles(difference: Difference) -> tuple[str, str]:
-    from kernlens.report.diff.comparison import side_title
-
-    return side_title(difference.old, difference.old_title), side_title(difference.new, difference.new_title)

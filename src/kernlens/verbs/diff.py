@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
-from kernlens.analysis.comparison.pairs import KernelPair, Pairing
+from kernlens.analysis.comparison.kernel_changes import KernelChange, by_badness
+from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.figure import Figure
 from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
@@ -19,7 +18,7 @@ from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.difference import Difference
-from kernlens.verbs.kernel_pairs import kernel_pairs
+from kernlens.verbs.kernel_pairs import changed, kernel_pairs
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, of_program, open_all, silent
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
@@ -172,7 +171,8 @@ def _between_trees(how: _TreeChoices, kernels: Sequence[str], order: Figure | No
         )
         done = compared(old, new, folder, paths=opened.paths, unconfined=how.unconfined, on_progress=how.on_progress)
     named = [title for _, title in sides]
-    return between(done.old, done.new, named, kernels, order, pairing=done.pairing, sources=done.sources)
+    difference = between(done.old, done.new, named, kernels, order, pairing=done.pairing, sources=done.sources)
+    return replace(difference, hunks=done.hunks)
 
 
 def _programs(side: Side) -> list[Program] | None:
@@ -250,18 +250,6 @@ def between(
     changes = by_badness(changed(pairing.kernels), order)
     partings = _partings(changes, all_passes, unconfined) if stages else [None] * len(changes)
     return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings), sources)
-
-
-def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:
-    """Decode the kernels of these pairs and return what differs between those that do."""
-    # What is the same to the byte needs no decoding.
-    differing = [both for both in pairs if both.old.code != both.new.code]
-    decode_kernels(
-        [each for both in differing for each in ((both.old_program, [both.old]), (both.new_program, [both.new]))],
-        texts=True,
-    )
-    comparison = Comparison()
-    return [change for both in pairs if (change := comparison.kernel_change(both)).differs]
 
 
 def _chosen(pairing: Pairing, kernel_names: Sequence[str], whole: Whole) -> Pairing:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kernlens.analysis.comparison.edit_hunks import HunkChange
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting
@@ -15,6 +16,9 @@ from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 
+if TYPE_CHECKING:
+    from kernlens.report.diff.comparison_summary import Summary
+
 #: The most kernels that a notebook shows of a comparison.
 _SHOWN = 50
 
@@ -24,7 +28,8 @@ class Difference(Tabular):
     """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
     where the compiles of each part, None where that was not asked for. ``sources`` are those of two folders or revisions that
-    differ; None for other sides. ``failed_builds`` are those of each side, as recordings hold them."""
+    differ; None for other sides. ``failed_builds`` are those of each side, as recordings hold them. ``hunks`` say what each
+    hunk does of sources with several."""
 
     old_title: str
     new_title: str
@@ -35,6 +40,7 @@ class Difference(Tabular):
     partings: tuple[Parting | None, ...]
     sources: SourceChanges | None = None
     failed_builds: tuple[FailedBuilds, ...] = ()
+    hunks: tuple[HunkChange, ...] = ()
 
     def __repr__(self) -> str:
         alone = len(self.pairing.only_old) + len(self.pairing.only_new)
@@ -81,27 +87,32 @@ class Difference(Tabular):
         return Table.of_rows(kinds, rows)
 
     def _repr_html_(self) -> str:
-        from kernlens.report.diff.comparison_summary import Summary
         from kernlens.verbs.difference_html import comparison_body
 
         partings = self.partings[:_SHOWN]
-        summary = Summary(
-            self.old_title,
-            self.new_title,
+        summary = self.summary((self.old_title, self.new_title))
+        body = comparison_body(summary, partings, most=_SHOWN)
+        more = len(self.changes) - _SHOWN
+        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more > 0 else "")
+
+    def summary(self, titles: tuple[str, str]) -> Summary:
+        """Return its first screen, whose sides have these titles."""
+        from kernlens.report.diff.comparison_summary import Summary
+
+        return Summary(
+            *titles,
             self.pairing,
             self.changes,
             self.totals,
             self.equal_code,
             self.sources,
             self.failed_builds,
+            self.hunks,
         )
-        body = comparison_body(summary, partings, most=_SHOWN)
-        more = len(self.changes) - _SHOWN
-        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more > 0 else "")
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
-        from kernlens.report.diff.comparison_document import comparison_document, kernel_document
+        from kernlens.report.diff.comparison_document import comparison_document, hunk_document, kernel_document
         from kernlens.report.diff.comparison_summary import sources_document, totals_document
         from kernlens.report.failure_lines import failed_documents
 
@@ -117,4 +128,7 @@ class Difference(Tabular):
             self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary
         )
         document["failed_builds"] = failed_documents(self.failed_builds)
-        return document if self.sources is None else document | {"sources": sources_document(self.sources)}
+        if self.sources is None:
+            return document
+        hunks = list(map(hunk_document, self.hunks))
+        return document | {"sources": sources_document(self.sources) | {"hunks": hunks}}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kernlens.analysis.comparison.pairs import Pairing, chosen_pairs, pair
+from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing, chosen_pairs, pair
 from kernlens.analysis.comparison.renamed_kernels import with_renamed
 from kernlens.analysis.kernel_names import matching
 from kernlens.errors import KernlensError, NotFoundError
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.verbs.absent import Whole, resolved
@@ -45,3 +47,15 @@ def _named(
             f"a pair names one kernel on each side, and {name!r} fits {len(names):,} of the {side} side's"
         )
     return [(program, program.kernels[names[0]]) for program in programs if names[0] in program.kernels]
+
+
+def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:
+    """Decode the kernels of these pairs and return what differs between those that do."""
+    # What is the same to the byte needs no decoding.
+    differing = [both for both in pairs if both.old.code != both.new.code]
+    decode_kernels(
+        [each for both in differing for each in ((both.old_program, [both.old]), (both.new_program, [both.new]))],
+        texts=True,
+    )
+    comparison = Comparison()
+    return [change for both in pairs if (change := comparison.kernel_change(both)).differs]

@@ -54,3 +54,64 @@ def test_a_source_of_a_revision_reads_nothing_else_of_this_machine(tmp_path: Pat
     assert source["old_failure"] is None
     assert "file not found" in source["new_failure"] or "secret.h" in source["new_failure"]
     assert str(repository.folder) not in source["new_failure"]
+
+
+PLAIN = """int far(int x) { return x + 1; }
+
+kernel void one(global int *a) { a[get_global_id(0)] = 7; }
+
+kernel void two(global float *a, global const float *b)
+{
+  const int i = get_global_id(0);
+  a[i] = native_exp(b[i]);
+}
+"""
+
+
+def test_each_hunk_is_told_by_what_it_does_alone(tmp_path: Path) -> None:
+    """The first hunk is a comment, the second a macro that nothing uses, the third costs, and the fourth is a new kernel."""
+    repository = Repository(tmp_path / "repository")
+    repository.commit("First", {"k.cl": PLAIN})
+    edited = PLAIN.replace("int far", "// far\nint far").replace("kernel void one", "#define UNUSED 3\nkernel void one")
+    edited = edited.replace("native_exp(b[i])", "exp(b[i])") + "\nkernel void three(global int *a) { a[0] = 3; }\n"
+    repository.commit("Second", {"k.cl": edited})
+    document = compared("--git", "HEAD~1..HEAD", cwd=repository.folder, status=1)
+    hunks = document["sources"]["hunks"]
+    assert [(each["path"], each["line"], each["failure"]) for each in hunks] == [
+        ("k.cl", 4, None),
+        ("k.cl", 10, None),
+        ("k.cl", 12, None),
+    ]
+    assert [[kernel["name"] for kernel in each["kernels"]] for each in hunks] == [[], ["two"], []]
+    (whole,) = document["kernels"]
+    assert hunks[1]["kernels"][0]["figures"] == whole["figures"]
+    assert [each["kernel"] for each in hunks[2]["only_new"]] == ["three"]
+    (new,) = document["only_new"]
+    assert {"metric": "spill_bytes", "value": 0} in new["figures"]
+
+
+def test_a_hunk_that_needs_another_is_left_out_of_the_new_side(tmp_path: Path) -> None:
+    """The second hunk calls what the first defines, so that it does not compile alone."""
+    repository = Repository(tmp_path / "repository")
+    repository.commit("First", {"k.cl": PLAIN})
+    slow = "float slow(float x) { return exp(x) + sin(x); }\n"
+    edited = PLAIN.replace("int far", f"{slow}int far").replace("native_exp(b[i])", "slow(b[i])")
+    repository.commit("Second", {"k.cl": edited})
+    document = compared("--git", "HEAD~1..HEAD", cwd=repository.folder, status=1)
+    first, second = document["sources"]["hunks"]
+    assert (first["left_out"], first["kernels"], first["failure"]) == (False, [], None)
+    assert second["left_out"]
+    assert [kernel["name"] for kernel in second["kernels"]] == ["two"]
+    assert second["kernels"][0]["figures"] == document["kernels"][0]["figures"]
+
+
+def test_the_hunk_that_breaks_a_source_is_named(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    repository.commit("First", {"k.cl": PLAIN})
+    edited = PLAIN.replace("= 7", "= 8").replace("native_exp(b[i])", "undeclared(b[i])")
+    repository.commit("Second", {"k.cl": edited})
+    document = compared("--git", "HEAD~1..HEAD", cwd=repository.folder, status=3)
+    good, broken = document["sources"]["hunks"]
+    assert (good["line"], good["failure"]) == (3, None)
+    assert (broken["line"], broken["left_out"]) == (8, True)
+    assert "undeclared" in broken["failure"]

@@ -48,7 +48,7 @@ def test_what_includes_a_changed_header_is_compiled_and_nothing_else(
     assert list((tmp_path / "temporary").iterdir()) == []
     document = kernlens("diff", "--git", "HEAD~1..HEAD", *WORDS, "--json").document
     change = {"old": "kernels/a.cl", "new": "kernels/a.cl", "lines": 2, "old_failure": None, "new_failure": None}
-    assert document["sources"] == {"unchanged": 1, "compiled": [change]}
+    assert document["sources"] == {"unchanged": 1, "compiled": [change], "hunks": []}
     assert document["summary"]["equal_code"] == [{"program": "kernels/a", "lines": 2}]
 
 

@@ -79,7 +79,8 @@ def test_markdown_is_a_comment_whatever_names_hold(sides: Path, kernlens: Kernle
         (tmp_path / side / "|<b>`@me`[x](y)<!--.bin").write_bytes(with_code(size))
     done = kernlens("diff", "old", "new", "--markdown", "--top", "2")
     assert done.status == 1
-    assert done.out.startswith("### kernlens: 4 of 5 kernels differ\n\n<pre>\n- old")
+    assert done.out.startswith("### kernlens: 4 of 5 kernels differ\n\n|kernel|program|")
+    assert "<details><summary>What was compared</summary>\n\n<pre>\n- old" in done.out
     assert "<details><summary>scale" in done.out
     assert "\n2 more kernels differ" in done.out
     # Nothing but the tags of its own begins markup.
@@ -88,6 +89,17 @@ def test_markdown_is_a_comment_whatever_names_hold(sides: Path, kernlens: Kernle
     table = [line for line in done.out.splitlines() if line.startswith("|")]
     assert [line.count("|") for line in table] == [6] * 4
     assert kernlens("diff", "old", "new", "--markdown", "--json").status == 2
+
+
+def test_a_comment_has_fifteen_lines_above_what_is_folded(sides: Path, kernlens: Kernlens, tmp_path: Path) -> None:
+    for number in range(20):
+        for side, size in (("old", 48), ("new", 96)):
+            (tmp_path / side / f"more-{number}.bin").write_bytes(with_code(size))
+        (tmp_path / "new" / f"alone-{number}.bin").write_bytes(with_code(48))
+    head, _, folded = kernlens("diff", "old", "new", "--markdown").out.partition("<details>")
+    assert len(head.rstrip("\n").split("\n")) <= 15
+    assert "more lines below" in head
+    assert folded.count("only here") == 10 + 1
 
 
 def test_a_comment_is_no_longer_than_it_may_be(

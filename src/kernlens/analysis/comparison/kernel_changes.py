@@ -165,7 +165,7 @@ class Comparison:
         lines = changed_lines((pair.old, pair.new), (old, new), sources, has_lines=has_lines)
         edited: tuple[LineKey, ...] = ()
         if sources.edited and not any(line.is_cause for line in lines):
-            edited = tuple(sorted(sources.edited))
+            edited = tuple(sorted(filter(sources.has_code, sources.edited)))
         return KernelChange(pair, figures, False, tuple(lines), edited, has_lines, (old, new), sources, own_of_one)
 
     def _codes(self, pair: KernelPair) -> tuple[Code, Code]:

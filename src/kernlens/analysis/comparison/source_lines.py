@@ -10,6 +10,7 @@ from functools import cached_property
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
+from kernlens.model.source_comments import without_comments
 from kernlens.model.source_path import end_alike, is_nameless, pieces_of
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
@@ -139,6 +140,7 @@ class SourceLines:
         waiting = list(new)
         self._sources = dict(left), {source.path: source for source in waiting}
         self._texts: dict[tuple[int, str], list[str]] = {}
+        self._plain: dict[tuple[int, str], list[str]] = {}
         self._mains = [
             next((path for path in sources if main and end_alike(path, main)), "")
             for sources, main in zip(self._sources, compiled, strict=True)
@@ -179,6 +181,19 @@ class SourceLines:
         """Return the path that the line's file has on the old side."""
         file = self._of_new.get(key.path)
         return file.old if file else key.path
+
+    def has_code(self, key: LineKey) -> bool:
+        """Return whether a line has more on either side than comments and white space; True if its text is not known."""
+        sides = ((0, self.old_path(key), key.old), (1, key.path, key.new))
+        return any(number and self._has_code(side, path, number) for side, path, number in sides)
+
+    def _has_code(self, side: int, path: str, number: int) -> bool:
+        plain = self._plain.get((side, path))
+        if plain is None:
+            source = self._sources[side].get(path)
+            plain = without_comments(source.text, has_lines=True).split("\n") if source and not source.unread else []
+            self._plain[side, path] = plain
+        return number > len(plain) or bool(plain[number - 1].strip())
 
     def texts(self, key: LineKey) -> tuple[str | None, str | None]:
         """Return the line's text on both sides; None where a side does not have the line, or its text is not known."""

@@ -1,17 +1,20 @@
-"""A comparison as Markdown, for a comment on a pull request: the summary, a table of the worst kernels, their lines folded."""
+"""A comparison as Markdown, for a comment on a pull request: the worst kernels and what caused it, all else folded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.report.describe import plural
 from kernlens.report.diff.comparison import figure_rows, kernel_lines
-from kernlens.report.diff.comparison_summary import Summary, closing_lines, summary_lines
+from kernlens.report.diff.comparison_summary import Summary, closing_lines, first_lines, summary_lines
 from kernlens.report.style import rendered
 
 #: Characters of a comment, at most: GitHub takes 65,536, and GitLab more.
 _LIMIT = 60_000
+#: Kernels in the table, and other lines, above what is folded: with headings 15 lines.
+_ROWS, _LINES = 4, 4
 #: What may begin markup, a link or a mention.
 _MARKUP = frozenset("<>&|`*_[]#@~\\:")
 
@@ -44,13 +47,27 @@ def _head(what: Summary, most: int | None) -> Iterator[str]:
     words += [f"{alone:,} on one side only"] if alone else []
     words += [f"{plural(failed, 'source')} not compiled"] if failed else []
     yield f"### kernlens: {', '.join(words)}"
+    changes = [change for change in what.changes[:most] if change.figures]
+    if changes:
+        yield ""
+        yield from _table(changes[:_ROWS])
+    first = list(first_lines(what, _LINES))
+    if first:
+        yield ""
+        yield from _block(first)
+    yield ""
+    yield "<details><summary>What was compared</summary>"
     yield ""
     yield from _block(summary_lines(what, most))
-    changes = [change for change in what.changes[:most] if change.figures]
-    if not changes:
-        return
-    headings, rows = figure_rows(changes)
+    if changes[_ROWS:]:
+        yield ""
+        yield from _table(changes)
     yield ""
+    yield "</details>"
+
+
+def _table(changes: Sequence[KernelChange]) -> Iterator[str]:
+    headings, rows = figure_rows(changes)
     yield f"|{'|'.join(headings)}|"
     yield f"|{'-|' * len(headings)}"
     for name, program, *cells in rows:

@@ -18,7 +18,7 @@ from kernlens.analysis.comparison.line_changes import (
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
+from kernlens.model.figures import EVERY_FIGURE, figure_words, notes_on_unknown
 from kernlens.model.instruction import Instructions
 from kernlens.model.program import Program
 from kernlens.report.behaviour_words import COUNTED
@@ -59,13 +59,18 @@ def summary(
         if changes
         else (f"  {count} compared, all equal" if pairing.kernels else "  no kernel is in both")
     )
+    yield from unpaired_lines(pairing, most)
+    yield from renamed_lines(pairing)
+
+
+def unpaired_lines(pairing: Pairing, most: int | None) -> Iterator[str]:
+    """Yield what only one side has, of each at most ``most``."""
     for mark, unpaired in (("-", pairing.only_old), ("+", pairing.only_new)):
         colour = "red" if mark == "-" else "green"
         for entry in unpaired[:most]:
             yield style(f"{mark} only here: {_whose(entry)}", fg=colour)
         if most is not None and len(unpaired) > most:
             yield style(f"{mark} only here: {len(unpaired) - most:,} more", fg=colour)
-    yield from renamed_lines(pairing)
 
 
 def renamed_lines(pairing: Pairing) -> Iterator[str]:
@@ -82,7 +87,11 @@ def pair_words(pair: KernelPair) -> str:
 
 def _whose(entry: Unpaired) -> str:
     program = f"{entry.program.name} on {device_words(entry.program)}"
-    return f"{kernel_words(entry.kernel)}  {program}" if entry.kernel else program
+    if entry.kernel is None:
+        return program
+    figures = figure_words(entry.kernel)
+    words = f"{figures}, " if figures else ""
+    return f"{kernel_words(entry.kernel)}  {program}: {words}{entry.kernel.code_size:,} bytes of code"
 
 
 def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
@@ -123,6 +132,11 @@ def _figure_cell(change: FigureChange | None) -> str:
     return f"{old} -> {new}"
 
 
+def figure_changes(change: KernelChange) -> str:
+    """Return the figures that changed, with their values on both sides."""
+    return ", ".join(f"{each.figure.heading} {_figure_cell(each)}" for each in change.figures)
+
+
 def kernel_lines(
     change: KernelChange, *, parting: Parting | None = None, has_instructions: bool = False
 ) -> Iterator[str]:
@@ -131,9 +145,7 @@ def kernel_lines(
     yield style(f"{pair_words(change.pair)}  {_programs(change.pair)}", bold=True)
     yield from behaviour_lines(change.behaviour)
     if change.figures:
-        yield "  " + ", ".join(
-            f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
-        )
+        yield f"  {figure_changes(change)}"
     yield from _own_figures(change)
     if not change.has_code:
         yield "  there is no machine code of both sides: what they did on data is all that is compared"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kernlens.analysis.comparison.behaviour_changes import BehaviourChange
+from kernlens.analysis.comparison.edit_hunks import HunkChange
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import (
     NEIGHBOURS,
@@ -19,6 +20,8 @@ from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.figure import Figure
+from kernlens.model.figures import shown_figures
+from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
@@ -55,7 +58,39 @@ def _pair_document(pair: KernelPair) -> Document:
 
 
 def _unpaired(entries: Iterable[Unpaired]) -> list[Document]:
-    return [{"kernel": entry.kernel.name if entry.kernel else None, **_program(entry.program)} for entry in entries]
+    return [
+        {
+            "kernel": entry.kernel.name if entry.kernel else None,
+            **_program(entry.program),
+            "figures": _stated(entry.kernel) if entry.kernel else [],
+        }
+        for entry in entries
+    ]
+
+
+def _stated(kernel: Kernel) -> list[Document]:
+    """Return what the binary states of a kernel that is compared with nothing, what is unknown left out."""
+    values = ((figure, figure.read(kernel)) for figure in shown_figures([kernel]))
+    return [_own(figure, value) for figure, value in values if value is not None]
+
+
+def hunk_document(change: HunkChange) -> Document:
+    """Return what a hunk does by itself; ``left_out`` if it was told from the new side without it."""
+    return {
+        "path": change.hunk.path,
+        "line": change.hunk.line,
+        "added": change.hunk.new_end - change.hunk.new_start,
+        "removed": change.hunk.old_end - change.hunk.old_start,
+        "left_out": change.is_left_out,
+        "failure": change.failure or None,
+        "kernels": [{**_pair_document(each.pair), "figures": _figures(each)} for each in change.changes],
+        "only_old": _unpaired(change.pairing.only_old),
+        "only_new": _unpaired(change.pairing.only_new),
+    }
+
+
+def _figures(change: KernelChange) -> list[Document]:
+    return [{"metric": each.figure.key, "old": each.old, "new": each.new} for each in change.figures]
 
 
 def _program(program: Program) -> Document:
@@ -66,10 +101,7 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
     """Return a kernel that differs; ``parting`` is where its compiles part, if that was asked for."""
     document: Document = {
         **_pair_document(change.pair),
-        "figures": [
-            {"metric": figure_change.figure.key, "old": figure_change.old, "new": figure_change.new}
-            for figure_change in change.figures
-        ],
+        "figures": _figures(change),
         "old_figures": [_own(each.figure, each.old) for each in change.own_figures if each.old is not None],
         "new_figures": [_own(each.figure, each.new) for each in change.own_figures if each.new is not None],
         "same_instructions": change.is_same_code if change.has_code else None,

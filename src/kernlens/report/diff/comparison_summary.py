@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from kernlens.analysis.comparison.edit_hunks import HunkChange
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.totals import Mean, Totals, ValueChange
@@ -13,7 +14,7 @@ from kernlens.dataclass import dataclass
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.source_change import SourceChange, SourceChanges
 from kernlens.report.describe import kernel_words, plural
-from kernlens.report.diff.comparison import summary
+from kernlens.report.diff.comparison import figure_changes, summary, unpaired_lines
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_document import place_document
 from kernlens.report.style import style
@@ -29,7 +30,8 @@ _FAILURES = 10
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A comparison, as its first screen has it: both sides in words, the kernels, the sums, programs of equal code whose
-    sources differ, the sources that were compiled, if sources were compared, and each side's builds that failed."""
+    sources differ, the sources that were compiled, if sources were compared, each side's builds that failed, and what each hunk
+    does of sources with several."""
 
     old: str
     new: str
@@ -39,6 +41,7 @@ class Summary:
     equal_code: Sequence[tuple[str, int]]
     sources: SourceChanges | None
     failed: Sequence[FailedBuilds] = ()
+    hunks: Sequence[HunkChange] = ()
 
 
 def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
@@ -48,6 +51,7 @@ def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
     yield from lines if what.sources is None or what.sources.compiled else islice(lines, 2)
     if what.sources is not None:
         yield from source_lines(what.sources)
+        yield from hunk_lines(what.hunks)
     is_all = not (what.changes or what.pairing.only_old or what.pairing.only_new)
     is_built = not (any(what.failed) or (what.sources and what.sources.failed))
     proof = equal_code_line(what.equal_code, is_all and is_built)
@@ -116,6 +120,18 @@ def _changes_line(heading: str, is_known: bool, *groups: tuple[Sequence[ValueCha
     return f"  {heading:<15}  {'; '.join(parts) or 'as before'}"
 
 
+def first_lines(what: Summary, most: int) -> Iterator[str]:
+    """Yield what is to be read first, a line each, at most ``most`` of them: sources that do not compile, what hunks do,
+    and kernels that are new or gone."""
+    failed = [change for change in what.sources.compiled if change.failed] if what.sources else []
+    lines = [next(_failure_lines(change)) for change in failed]
+    lines += hunk_lines(what.hunks)
+    lines += unpaired_lines(what.pairing, None)
+    yield from lines if len(lines) <= most else lines[: most - 1]
+    if len(lines) > most:
+        yield f"  and {len(lines) - most + 1:,} more lines below"
+
+
 def source_lines(sources: SourceChanges) -> Iterator[str]:
     """Yield the lines on what was compiled, and what does not compile."""
     count = sources.unchanged
@@ -152,6 +168,31 @@ def _failure_lines(change: SourceChange) -> Iterator[str]:
     for side, reason in (("-", change.old_failure), ("+", change.new_failure)):
         if reason:
             yield f"  {side} {reason}"
+
+
+def hunk_lines(hunks: Sequence[HunkChange]) -> Iterator[str]:
+    """Yield what each hunk does by itself, and those together that change no kernel."""
+    for change in hunks:
+        if not change.is_silent:
+            how = "left out" if change.is_left_out else "alone"
+            yield f"  {change.hunk.path}:{change.hunk.line} {how}: {_effect(change)}"
+    silent = [f"{change.hunk.path}:{change.hunk.line}" for change in hunks if change.is_silent]
+    if silent:
+        more = f" and {len(silent) - _NAMED:,} more" if len(silent) > _NAMED else ""
+        yield f"  no kernel changes by {', '.join(silent[:_NAMED])}{more}"
+
+
+def _effect(change: HunkChange) -> str:
+    if change.failure:
+        return change.failure
+    words = [
+        f"{kernel_words(each.pair.new)} {figure_changes(each) or 'has other instructions'}"
+        for each in change.changes[:_NAMED]
+    ]
+    words += [f"and {len(change.changes) - _NAMED:,} more kernels"] if len(change.changes) > _NAMED else []
+    for verb, entries in (("removes", change.pairing.only_old), ("adds", change.pairing.only_new)):
+        words += [f"{verb} {kernel_words(each.kernel)}" for each in entries[:_NAMED] if each.kernel]
+    return "; ".join(words)
 
 
 def equal_code_line(equal: Sequence[tuple[str, int]], is_all: bool) -> str | None:

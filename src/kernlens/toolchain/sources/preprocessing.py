@@ -11,13 +11,11 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from kernlens.model.source_comments import without_comments
+
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)[ \t]*(.*)")
 _INCLUDE = re.compile(r'["<]([^">]+)[">]')
 _NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
-#: A text that is not closed ends with its line, as clang has it.
-_COMMENT_OR_TEXT = re.compile(
-    r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?", re.DOTALL
-)
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
 #: How names begin that the compiler itself may define, or such names.
@@ -178,7 +176,7 @@ def included_names(text: str, macros: Macros) -> Iterator[str]:
     change ``macros``, so the caller must read an included file before it asks for the next name."""
     branches: list[_Branch] = []
     dead = 0  # open branches within one that does not count
-    for line in _lines(text):
+    for line in plain_lines(text):
         match = _DIRECTIVE.fullmatch(line)
         if match is None:
             continue
@@ -219,8 +217,7 @@ def _condition(word: str, rest: str, macros: Macros) -> bool | None:
     return defined if word == "ifdef" or defined is None else not defined
 
 
-def _lines(text: str) -> Iterator[str]:
+def plain_lines(text: str) -> list[str]:
     """Return a file's lines, with continued lines joined and without comments."""
     joined = text.replace("\r\n", "\n").replace("\\\n", "")
-    plain = _COMMENT_OR_TEXT.sub(lambda match: " " if match[0][0] == "/" else match[0], joined)
-    return iter(plain.split("\n"))
+    return without_comments(joined).split("\n")

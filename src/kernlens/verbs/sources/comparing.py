@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
+from kernlens.analysis.comparison.edit_hunks import HunkChange
 from kernlens.analysis.comparison.pairs import Pairing, Unpaired, pair
 from kernlens.analysis.comparison.renamed_kernels import with_renamed
 from kernlens.analysis.comparison.source_lines import SourceLines
@@ -20,6 +22,7 @@ from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import narrowed
 from kernlens.verbs.sources.closures import Closures
 from kernlens.verbs.sources.compiling import Progress, SourceCompile, check_confinement, compiled
+from kernlens.verbs.sources.hunk_effects import EditedSource, hunk_changes
 from kernlens.verbs.sources.scope import SourcePair, SourceText, check_paths, paired, sources_of
 from kernlens.verbs.sources.settings import SettingsOf
 from kernlens.verbs.sources.trees import Tree
@@ -49,12 +52,14 @@ class SourceSide:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSources:
-    """The programs of both sides, what of them belongs together, and what came of each source."""
+    """The programs of both sides, what of them belongs together, what came of each source, and of each hunk of those with
+    several."""
 
     old: Sequence[Program]
     new: Sequence[Program]
     pairing: Pairing
     sources: SourceChanges
+    hunks: tuple[HunkChange, ...] = ()
 
 
 def compared(
@@ -95,25 +100,35 @@ def compared(
         if text is not None
         for target in targets[is_new]
     ]
-    builds = compiled(
-        [each for _, _, each in compiles],
-        folder,
-        open_cache() if cache else None,
+    compile_all = partial(
+        compiled,
+        folder=folder,
+        cache=open_cache() if cache else None,
         workers=workers,
         unconfined=unconfined,
         on_progress=on_progress,
     )
+    builds = compile_all([each for _, _, each in compiles])
     of_pair: list[tuple[list[Build], list[Build]]] = [([], []) for _ in differing]
     for (number, is_new, _), build in zip(compiles, builds, strict=True):
         of_pair[number][is_new].append(build)
     results = [_compared_pair(each, *own) for each, own in zip(differing, of_pair, strict=True)]
+
+    def compile_texts(texts: Sequence[tuple[SourceText, bool]]) -> Sequence[Build]:
+        return compile_all([SourceCompile(text, *targets[is_new][0]) for text, is_new in texts])
+
+    edited = [EditedSource(each, done.old, done.new) for each, done in zip(differing, results, strict=True)]
+    hunks = hunk_changes(edited, compile_texts) if is_same_compile else ()
+    return _of_all(results, len(pairs) - len(differing), hunks)
+
+
+def _of_all(results: Sequence[ComparedSources], unchanged: int, hunks: tuple[HunkChange, ...]) -> ComparedSources:
     return ComparedSources(
         [program for result in results for program in result.old],
         [program for result in results for program in result.new],
         _joined([result.pairing for result in results]),
-        SourceChanges(
-            tuple(each for result in results for each in result.sources.compiled), len(pairs) - len(differing)
-        ),
+        SourceChanges(tuple(each for result in results for each in result.sources.compiled), unchanged),
+        hunks,
     )
 
 
