@@ -31,18 +31,19 @@ from kernlens.verbs.replay.replay_document import launch_document
 
 
 def replays(served: Served, *, unconfined: bool) -> dict[str, Any] | None:
-    """Return which kernels of which programs have launches, and the device that runs them; None if there are none, or no
-    device."""
+    """Return which kernels of which programs have launches, and the device that runs them, or the ``reason`` why none does;
+    None if there are no launches."""
     builds = [(program.build, known) for program, known in zip(served.programs, served.ids, strict=True)]
     kernels = {known: sorted({each.kernel for each in build.kept_launches}) for build, known in builds}
     build = next((build for build, known in builds if kernels[known]), None)
     if build is None:
         return None
+    device, reason = None, None
     try:
         device = device_for(build, unconfined=unconfined)
-    except KernlensError:
-        return None
-    return {"device": device, "kernels": {known: names for known, names in kernels.items() if names}}
+    except KernlensError as error:
+        reason = str(error)
+    return {"device": device, "reason": reason, "kernels": {known: names for known, names in kernels.items() if names}}
 
 
 @dataclass(eq=False)

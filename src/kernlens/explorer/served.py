@@ -109,7 +109,7 @@ class Served:
                 for number, source in enumerate(recorded):
                     # A line table may call a file otherwise than the recording does.
                     if source.path == path or (named is not None and source.text == named.text):
-                        recorded[number] = replace(source, text=text, origin="edited")
+                        recorded[number] = replace(source, path=source.path or path, text=text, origin="edited")
                         options = (own.options,) if build is own else (build.options, own.options)
                         return recorded, " ".join(filter(None, options))
             if named is not None:

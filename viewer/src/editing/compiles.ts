@@ -17,6 +17,8 @@ export interface Result {
   index: Index | null;
   /** Of trials: what document/tried.ts reads; null if the source does not compile as it is. */
   tried?: unknown;
+  /** Of a replay: what document/replayed.ts reads; null if it could not run. */
+  replayed?: unknown;
 }
 
 export type CompileEvent =

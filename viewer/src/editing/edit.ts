@@ -2,7 +2,7 @@ import type { Choices, Configuration } from "../document/options";
 import type { HttpSource } from "../document/http";
 import type { ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
-import { compile, type Result, waitingWords } from "./compiles";
+import { compile, type Request, type Result, waitingWords } from "./compiles";
 import type { LinkedVersion } from "./linked";
 import { type Draft, firstOf, type Outcome, sameDraft, type Version, Versions } from "./versions";
 
@@ -253,10 +253,15 @@ export class Edit {
     this.host.chosen(this);
   }
 
+  /** A draft's texts as a request has them. */
+  asSource({ texts }: Draft): Request["source"] {
+    const [edited = this.main, ...others] = Object.entries(texts).map(([path, text]) => ({ path, text }));
+    return { ...edited, program: this.base.id, others };
+  }
+
   /** What came of a compile; null if nobody waits for it any more. */
   private async answer(draft: Draft, turn: { session: string; serial: number }, signal: AbortSignal, hears: Hears): Promise<Result | null> {
-    const [edited = this.main, ...others] = Object.entries(draft.texts).map(([path, text]) => ({ path, text }));
-    const request = { ...turn, source: { ...edited, program: this.base.id, others }, configurations: [draft.configuration] };
+    const request = { ...turn, source: this.asSource(draft), configurations: [draft.configuration] };
     let result: Result | null = null;
     for await (const event of compile(this.source, request, signal)) {
       const isStep = event.event === "queued" || event.event === "started";

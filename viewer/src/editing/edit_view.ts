@@ -1,3 +1,4 @@
+import type { HttpSource } from "../document/http";
 import type { Choices } from "../document/options";
 import type { Kernel } from "../document/kernel";
 import type { Diagnostic, ProgramInfo } from "../document/schema";
@@ -10,6 +11,7 @@ import { SourcePane } from "../panes/source";
 import { likeOf } from "./compiles";
 import type { Edit } from "./edit";
 import { problemList } from "./problems";
+import { Replays } from "./replays";
 import type { Version } from "./versions";
 
 /** Milliseconds between two drawings of the time that a compile takes. */
@@ -20,14 +22,19 @@ export class EditView {
   fields: BuildFields | null = null;
   private readonly strip: VersionStrip;
   private readonly marked = new WeakMap<SourcePane, readonly Diagnostic[]>();
+  private readonly replays: Replays;
   private clock = 0;
 
   constructor(
     private readonly page: Page,
+    source: HttpSource,
     choose: (number: number) => void,
     against: (number: number) => void,
+    replayed: () => void,
   ) {
     this.strip = new VersionStrip(choose, against);
+    this.replays = new Replays(source, replayed);
+    this.strip.element.append(this.replays.element);
   }
 
   /** The panes with sources. */
@@ -64,7 +71,11 @@ export class EditView {
     const slot = page.layout.of("source") ?? page.layout.slots[0];
     const { list, current, first } = edit?.versions ?? { list: [], current: null, first: null };
     const isShown = edit !== null && (list.length > 1 || first?.errors !== 0);
-    slot.above(isShown ? this.strip.element : null, () => edit !== null && this.drawStrip(edit, kernel.name));
+    slot.above(isShown ? this.strip.element : null, () => {
+      if (edit === null) return;
+      this.drawStrip(edit, kernel.name);
+      this.replays.show(edit, kernel.name, choices);
+    });
     const diagnostics = current?.outcome?.diagnostics ?? [];
     for (const pane of this.sources()) {
       if (this.marked.get(pane) === diagnostics || (edit === null && !this.marked.has(pane))) continue;
@@ -94,7 +105,7 @@ export class EditView {
       const from = number === versions.against ? null : versions.before(version);
       const former = from?.instructions.get(kernel) ?? null;
       const change = figure === null || from === null || former === null ? null : { by: figure - former, from: from.number };
-      return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base };
+      return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base, badge: this.replays.badge(version, kernel) };
     });
     const isOlder = current.errors > 0 && doing === null;
     const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, which it was made from.`;

@@ -47,8 +47,10 @@ export class Editing implements Compiler {
     this.held = new HeldEditor(page);
     this.view = new EditView(
       page,
+      source,
       (number) => this.act((edit) => edit.selectNumber(number)),
       (number) => this.act((edit) => this.against(edit, number)),
+      () => this.draw(this.active),
     );
     void this.ask();
     page.root.addEventListener("keydown", (event) => this.pressed(event as KeyboardEvent));
@@ -184,9 +186,8 @@ export class Editing implements Compiler {
   /** The edit of what is shown. */
   async begun(): Promise<Edit | null> {
     const told = await this.ask();
-    const { kernel } = this.page;
     if (told !== null) this.page.tell(told);
-    return told !== null || kernel === null || this.isLeft ? null : this.begin(kernel.program);
+    return told !== null || this.page.kernel === null || this.isLeft ? null : this.begin(this.page.kernel.program);
   }
 
   begin(program: ProgramInfo): Promise<Edit | null> {
@@ -231,9 +232,8 @@ export class Editing implements Compiler {
     const told = await this.ask();
     if (told !== null) return page.tell(told);
     const pane = this.view.sources().find(({ bare }) => !bare);
-    if (pane === undefined) return page.tell("There is no source text here to edit.");
-    const edit = await this.begin(pane.kernel.program);
-    if (edit === null) return page.tell("There is no source text here to edit.");
+    const edit = pane === undefined ? null : await this.begin(pane.kernel.program);
+    if (pane === undefined || edit === null) return page.tell("There is no source text here to edit.");
     const slot = page.layout.slotOf(pane);
     if (slot !== null) page.layout.bringToFront(slot);
     this.held.hold(edit, pane);

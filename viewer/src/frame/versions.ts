@@ -11,6 +11,14 @@ export interface ShownVersion {
   isCurrent: boolean;
   /** The others are compared with it. */
   isBase: boolean;
+  /** What came of it on the kept launch; null if it did not run. */
+  badge: Badge | null;
+}
+
+export interface Badge {
+  words: string;
+  kind: "equal" | "differs" | "unknown";
+  title: string;
 }
 
 /** Versions that stand side by side; older ones are in a list. */
@@ -55,7 +63,7 @@ export class VersionStrip {
     else if (box.left < bar.left) this.bar.scrollLeft -= bar.left - box.left + 8;
   }
 
-  private button({ number, name, figure, change, errors, isCurrent, isBase }: ShownVersion): HTMLElement {
+  private button({ number, name, figure, change, errors, isCurrent, isBase, badge }: ShownVersion): HTMLElement {
     const words = errors > 0 ? errorWords(errors) : figure === null ? "" : count(figure);
     const title = `Version ${number}, ${name}${words === "" ? "" : `: ${words}${errors > 0 ? "" : " instructions"}`}${isBase ? "; the figures are compared with it" : ""}`;
     return h(
@@ -65,6 +73,7 @@ export class VersionStrip {
       h("span", { class: "name" }, name),
       errors > 0 ? h("b", { class: "errors" }, words) : h("b", {}, words),
       errors > 0 || change === null ? null : h("b", { class: change.by > 0 ? "up" : change.by < 0 ? "down" : null, title: `Against version ${change.from}` }, change.by === 0 ? "±0" : `${change.by > 0 ? "+" : "−"}${count(Math.abs(change.by))}`),
+      badge === null ? null : h("b", { class: `replayed ${badge.kind}`, title: `On the kept launch: ${badge.title}` }, badge.words),
     );
   }
 
