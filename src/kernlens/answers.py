@@ -35,7 +35,7 @@ from kernlens.verbs.capture.capture import Capture
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.difference import Difference
 from kernlens.verbs.replay.elements import Tolerance
-from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
+from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
 
 __all__ = [
     "Advice",
@@ -65,6 +65,7 @@ __all__ = [
     "Parting",
     "PassParting",
     "Pipeline",
+    "Profile",
     "RankedCause",
     "Replayed",
     "ReplayedBuild",

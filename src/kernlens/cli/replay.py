@@ -41,6 +41,10 @@ class Asked:
     )
     replace: str | None = option.file("Also run this binary in place of the program.", "--replace")
     binary: bool = option.flag("Run the recorded binary, where source or SPIR-V would be built.", "--binary")
+    profile: str | None = option.value(
+        "Run an equal launch once more under this profiler: a command, such as 'perf stat'.",
+        "--profile", metavar="COMMAND",
+    )  # fmt: skip
     export: str | None = option.value(
         "Write the launch as a C and a Python program with its data into this folder, and run nothing.",
         "--export", metavar="DIR", type=click.Path(),
@@ -64,6 +68,11 @@ class Asked:
         Rule("--export", excludes=("--junit",), why="runs nothing"),
         Rule("--export", excludes=("--source", "--build-options", "--replace"), why="writes the recorded program"),
         Rule("--replace", excludes=("--source", "--build-options"), why="names a binary that is built already"),
+        Rule(
+            "--profile",
+            excludes=("--all-launches", "--list", "--export", "--simulate"),
+            why="is of one launch that runs",
+        ),
         Rule("--simulate", excludes=("--device",), why="chooses the device"),
         Rule("--toolchain", needs=("--simulate",), why="another device has its own driver"),
     ],
@@ -124,6 +133,7 @@ def _replayed(asked: Asked) -> list[Replayed]:
         binary=asked.binary,
         timeout=asked.timeout,
         unconfined=asked.unconfined,
+        profile=asked.profile,
         on_answer=None if asked.as_json else show,
     )
 

@@ -117,9 +117,8 @@ class IsolatedDriver:
             if self._is_stopped:  # Looked at when the worker is known: ``kill`` ends those that it knows.
                 self.close()
                 raise ToolError("the driver's process was stopped")
-            message = {"api": api, "request": request, "arguments": to_json(arguments)}
             try:
-                return self._worker.ask(message, f"{api} {request}", input)
+                return self._worker.ask(job_line(api, request, arguments), f"{api} {request}", input)
             finally:
                 if self._worker.ended:
                     self._worker = None
@@ -257,11 +256,11 @@ class _Worker:
         finally:  # Whoever asks must not wait for answers that nobody reads.
             self._answers.put(None)
 
-    def ask(self, message: dict[str, Any], request: str, input: str | None) -> Any:
+    def ask(self, job: bytes, request: str, input: str | None) -> Any:
         deadline = time.monotonic() + self._time_limit
         call: str | None = None
         try:
-            self._input.write(json.dumps(message).encode() + b"\n")
+            self._input.write(job)
             self._input.flush()
         except OSError:
             # The process is gone; what it wrote before can still be read.
@@ -281,10 +280,8 @@ class _Worker:
                 self._is_ready = True
             elif "calling" in answer:
                 call = str(answer["calling"])
-            elif "error" in answer:
-                raise _error(answer["error"])
-            elif "answer" in answer:
-                return from_json(answer["answer"])
+            elif (settled := _settled(answer)) is not None:
+                return settled[0]
 
     def _died(self, call: str | None, request: str, input: str | None, *, timed_out: bool) -> ToolError:
         status: int | None = None
@@ -330,6 +327,30 @@ class _Worker:
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def job_line(api: str, request: str, arguments: Mapping[str, Any]) -> bytes:
+    """Return a request as the line that a worker reads."""
+    return json.dumps({"api": api, "request": request, "arguments": to_json(arguments)}).encode() + b"\n"
+
+
+def answer_of_job(content: bytes) -> Any:
+    """Return the answer in what a worker has written into a file; None if it came to none. Raises the worker's error."""
+    for line in content.splitlines():
+        try:
+            message = json.loads(line)
+        except ValueError:
+            break
+        if (settled := _settled(message)) is not None:
+            return settled[0]
+    return None
+
+
+def _settled(message: dict[str, Any]) -> tuple[Any] | None:
+    """Return a message's answer; None if it is none yet. Raises the error that it tells."""
+    if "error" in message:
+        raise _error(message["error"])
+    return (from_json(message["answer"]),) if "answer" in message else None
 
 
 def _error(error: dict[str, Any]) -> KernlensError:

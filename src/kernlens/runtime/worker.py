@@ -8,6 +8,9 @@ started; whatever a driver prints goes to standard error. Bytes are base64. A re
 and its answer is ``{"answer": ...}`` or ``{"error": {...}}``. Before the answer, a line ``{"calling": "zeModuleCreate"}``
 announces each driver call, so that the caller knows in which one the process died.
 
+With the words ``JOB ANSWER`` the requests are the lines of a file, and answers go into another: a profiler around the process
+may print where answers would go.
+
 The worker needs only the standard library, so it runs in a toolchain's root with a bare Python.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import traceback
 from collections.abc import Callable
 from typing import IO, Any
@@ -30,8 +34,8 @@ _ERROR_FIELDS = ("call", "code", "query", "reason", "device", "input", "log", "a
 
 
 def main() -> None:
-    """Answer requests until standard input ends."""
-    requests, answers = _take_over_streams()
+    """Answer requests until standard input, or the file of requests, ends."""
+    requests, answers = _files(*sys.argv[1:]) if len(sys.argv) > 1 else _take_over_streams()
     _limit_files()
     apis: dict[str, Any] = {}
 
@@ -70,6 +74,10 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
     from kernlens.runtime.opencl.opencl_requests import OpenCLRequests
 
     return OpenCLRequests(on_call)
+
+
+def _files(job: str, answer: str) -> tuple[IO[bytes], IO[bytes]]:
+    return open(job, "rb"), open(answer, "wb", buffering=0)
 
 
 def _take_over_streams() -> tuple[IO[bytes], IO[bytes]]:

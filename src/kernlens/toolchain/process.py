@@ -245,7 +245,7 @@ def _start(
         import shutil
 
         if shutil.which(arguments[0]) is None:  # The shell at the gate would only say so in words of its own.
-            raise ToolError(_missing(arguments[0]), command=command_line(arguments))
+            raise ToolError(missing(arguments[0]), command=command_line(arguments))
         keep_open = (*keep_open, *leash.descriptors)
     try:
         return subprocess.Popen(
@@ -261,13 +261,14 @@ def _start(
     except FileNotFoundError as error:
         if cwd is not None and not os.path.isdir(cwd):
             raise ToolError(f"the folder {cwd} to run {arguments[0]} in does not exist") from error
-        raise ToolError(_missing(arguments[0]), command=command_line(arguments)) from error
+        raise ToolError(missing(arguments[0]), command=command_line(arguments)) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ToolError(f"{arguments[0]} could not be started: {reason}", command=command_line(arguments)) from error
 
 
-def _missing(program: str) -> str:
+def missing(program: str) -> str:
+    """Return the sentence on a program that is not here, and how to get it."""
     from kernlens.toolchain.packages import how_to_get, is_packaged
 
     name = os.path.basename(program)

@@ -42,7 +42,7 @@ OWNERS = {
     "runtime/driver_library.py": (1, "/proc/self/mem"),
     "runtime/opencl/opencl_library.py": (1, "/proc/self/maps"),
     "runtime/temporary.py": (3, "folders that are removed"),
-    "runtime/worker.py": (1, "/dev/null"),
+    "runtime/worker.py": (3, "/dev/null, and the files of requests and answers that the parent has named"),
     "pipeline/second_build.py": (1, "/proc/self/cmdline"),
     "toolchain/gpus.py": (1, "/sys"),
     "verbs/capture/mapped_code.py": (3, "/proc of the application, and libraries that it has loaded"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
     from kernlens.verbs.replay.export import Exported
     from kernlens.verbs.replay.kept import RecordedLaunch
-    from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
+    from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
     from kernlens.verbs.replay.timing import Times
 
 OF_A_CPU = "the times are those of this CPU, and say nothing about a GPU"
@@ -38,6 +38,14 @@ def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
     if replayed.is_cpu and any(build.times for build in replayed.builds):
         yield OF_A_CPU
     yield not_compared_words(replayed)
+    if replayed.profile is not None:
+        yield from _profile_lines(replayed.profile, replayed.builds[-1].title)
+
+
+def _profile_lines(profile: Profile, title: str) -> Iterator[str]:
+    yield f"the {title} build under {profile.command}: {result_words(profile)}"
+    yield from (f"    {difference_words(each)}" for each in profile.differing)
+    yield from profile.output.splitlines()
 
 
 def launch_lines(replayed: Replayed) -> Iterator[str]:
@@ -104,8 +112,8 @@ def _simulated(replayed: Replayed) -> Iterator[str]:
     yield "the device is simulated: nothing was computed, so nothing was compared or timed"
 
 
-def result_words(build: ReplayedBuild) -> str:
-    """Return whether the results of a build are equal, or how many differ."""
+def result_words(build: ReplayedBuild | Profile) -> str:
+    """Return whether the results of a build, or of a profiled run, are equal, or how many differ."""
     if not build.compared:
         return "nothing to compare"
     verb = "differs" if len(build.differing) == 1 else "differ"

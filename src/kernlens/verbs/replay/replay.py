@@ -16,7 +16,7 @@ from kernlens.model.kept_launch import IMAGE, KeptLaunch
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import BUILD_PROGRAM_FAILURE, OpenCLError
-from kernlens.toolchain.confinement import confined_driver, confinement
+from kernlens.toolchain.confinement import confined_driver
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.nvidia_clocks import clock_words
 from kernlens.toolchain.process import temporary_folder
@@ -26,8 +26,9 @@ from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
+from kernlens.verbs.replay.profiling import profiler_words, refuse_traps, run_under
 from kernlens.verbs.replay.program_of_launch import OtherBuild, includes_more, programs_of
-from kernlens.verbs.replay.replayed import Compared, Replayed, ReplayedBuild
+from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
 from kernlens.verbs.replay.timing import ratio_of, times_of
 
 #: Runs that are timed, runs before them, and seconds that one launch may take with all its runs.
@@ -37,7 +38,8 @@ RUNS, WARM_UPS, TIME_LIMIT = 20, 2, 300.0
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a replay: ``device`` is PLATFORM:DEVICE (each a part of a name, or a number), ``simulate`` a device that
-    is simulated; ``other`` another build of the program; ``binary`` uses the recorded binary; ``unconfined`` takes the risk."""
+    is simulated; ``other`` another build of the program; ``binary`` uses the recorded binary; ``unconfined`` takes the risk;
+    ``profile`` is a profiler's command."""
 
     device: str | None = None
     simulate: str | None = None
@@ -48,6 +50,7 @@ class Settings:
     binary: bool = False
     timeout: float = TIME_LIMIT
     unconfined: bool = False
+    profile: str | None = None
 
 
 def replay(
@@ -68,6 +71,7 @@ def replay(
     binary: bool = False,
     timeout: float = TIME_LIMIT,
     unconfined: bool = False,
+    profile: str | None = None,
     on_answer: Callable[[Replayed], None] | None = None,
 ) -> list[Replayed]:
     """Run a launch that a recording keeps, and compare what it leaves with what the application's left.
@@ -76,7 +80,8 @@ def replay(
     ``all_launches`` runs all, up to the first that differs. ``device`` is PLATFORM:DEVICE, ``simulate`` a device on which
     Intel's driver builds and nothing is computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another
     build, which runs in turn with the recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V
-    would be built. ``on_answer`` gets each answer as it comes: a later launch may end the driver.
+    would be built. ``profile`` is a profiler's command (``perf stat``): a launch whose results are equal runs once more under
+    it, with the other build if there is one. ``on_answer`` gets each answer as it comes: a later launch may end the driver.
 
     Raises KernlensError: NotFoundError for what is not there, UnsupportedError where the machine cannot confine the child,
     OpenCLError where the program does not build here, DriverDiedError where the driver or the kernel ended the child.
@@ -92,7 +97,10 @@ def replay(
         binary,
         timeout,
         unconfined,
+        profile,
     )
+    if profile is not None:
+        profiler_words(profile)
     with open_recording(recording) as opened:
         launches = list(recorded_launches(opened, program))
         if all_launches and kernel is None:
@@ -225,20 +233,16 @@ class _Replay:
                 f" {self._device['name']} cannot run; capture --fresh-cache records what programs are built from"
             )
         is_empty = settings.simulate is not None or is_of_simulator(self._device["platform"], os.environ)
-        answer = driver.request(
-            OPENCL,
-            "replay",
-            input=self._recorded.title,
-            position=self._position,
-            launch=self._described(folder),
-            programs=programs,
-            folder=str(folder),
-            runs=0 if is_empty else settings.runs,
-            warm_ups=1 if is_empty or not settings.runs else WARM_UPS,
-        )
-        confined = confinement()
-        if confined is not None and (trap := confined.trap()) is not None:
-            raise ToolError(f"the driver of {self._device['platform']} {trap} so kernlens discards its output")
+        job = {
+            "position": self._position,
+            "launch": self._described(folder),
+            "programs": programs,
+            "folder": str(folder),
+            "runs": 0 if is_empty else settings.runs,
+            "warm_ups": 1 if is_empty or not settings.runs else WARM_UPS,
+        }
+        answer = driver.request(OPENCL, "replay", input=self._recorded.title, **job)
+        refuse_traps(driver)
         build = self._recorded.build
         recorded_on = "" if _is_recorded(self._device, build) else build.device or "an unknown device"
         names = memory_names(self._launch, answer["signature"], build.sources[0].text if build.sources else "")
@@ -254,7 +258,7 @@ class _Replay:
                 titles, programs, answer["results"], answer["times"], answer["logs"], strict=True
             )
         ]
-        return Replayed(
+        replayed = Replayed(
             *(self._launch.kernel, self._launch.number, self._launch.process, build.title, self._device["platform"]),
             *(self._device["name"], recorded_on, self._launch.global_size, self._launch.local_size),
             builds=tuple(builds),
@@ -264,6 +268,20 @@ class _Replay:
             is_simulated=is_empty,
             is_cpu=answer["is_cpu"],
         )
+        if settings.profile is None or not replayed.is_equal or is_empty:
+            return replayed
+        return replace(replayed, profile=self._profiled(settings.profile, driver, folder, job, names))
+
+    def _profiled(
+        self, command: str, driver: IsolatedDriver, folder: Path, job: dict[str, Any], names: Sequence[MemoryName]
+    ) -> Profile:
+        """Run the last build again under a profiler."""
+        programs = job["programs"][-1:]
+        answer, done = run_under(
+            profiler_words(command), driver, folder, OPENCL, "replay", **job | {"programs": programs}
+        )
+        compared = self._compared(names, dict(answer["results"][0]), str(folder))
+        return Profile(command, done.log, tuple(compared))
 
     def _accepted(self) -> list[str]:
         words = self._settings.tolerance.words

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernlens.report.describe import plural
 from kernlens.verbs.replay.kept import RecordedLaunch
-from kernlens.verbs.replay.replayed import Replayed, ReplayedBuild
+from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
 from kernlens.verbs.replay.timing import Ratio
 
 
@@ -51,6 +51,17 @@ def launch_document(replayed: Replayed) -> dict[str, Any]:
         "ratio": ratio_document(replayed.ratio),
         "not_compared": list(replayed.not_compared),
         "notes": list(replayed.notes),
+        "profile": None if replayed.profile is None else _profile_document(replayed.profile),
+    }
+
+
+def _profile_document(profile: Profile) -> dict[str, Any]:
+    return {
+        "command": profile.command,
+        "results": _results_document(profile.compared),
+        "output": profile.output,
+        "notes": list(profile.notes),
+        "files": list(profile.files),
     }
 
 
@@ -64,17 +75,21 @@ def build_document(build: ReplayedBuild) -> dict[str, Any]:
     return {
         "title": build.title,
         "options": build.options,
-        "results": [
-            {
-                "memory": each.title,
-                "type": each.type_name or None,
-                "elements": each.elements,
-                "difference": None if each.difference is None else asdict(each.difference),
-            }
-            for each in build.compared
-        ],
+        "results": _results_document(build.compared),
         "times": None if build.times is None else asdict(build.times),
     }
+
+
+def _results_document(compared: Sequence[Compared]) -> list[dict[str, Any]]:
+    return [
+        {
+            "memory": each.title,
+            "type": each.type_name or None,
+            "elements": each.elements,
+            "difference": None if each.difference is None else asdict(each.difference),
+        }
+        for each in compared
+    ]
 
 
 def answer_words(replayed: Replayed) -> str:

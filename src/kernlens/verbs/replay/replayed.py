@@ -34,10 +34,28 @@ class ReplayedBuild:
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """The run under a profiler: its ``command``, what it printed, what was compared then, as of any run, sentences on what was
+    other than in the launch, and the files that were written of it."""
+
+    command: str
+    output: str
+    compared: tuple[Compared, ...]
+    notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def differing(self) -> tuple[Compared, ...]:
+        """The memory that differs."""
+        return tuple(each for each in self.compared if each.difference is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Replayed:
     """A launch that ran again: the recorded build, or the build in its place, and with two builds the ``ratio`` of their times.
     ``recorded_on`` is the device that it was recorded on, "" if it is this one.
-    ``not_compared`` says of memory why it was not compared. ``is_simulated``: nothing was computed."""
+    ``not_compared`` says of memory why it was not compared. ``is_simulated``: nothing was computed. ``profile`` is the
+    run of the last build under a profiler, None if there was none."""
 
     kernel: str
     number: int
@@ -54,8 +72,10 @@ class Replayed:
     notes: tuple[str, ...]
     is_simulated: bool = False
     is_cpu: bool = False
+    profile: Profile | None = None
 
     @property
     def is_equal(self) -> bool:
-        """True if no result of any build differs."""
-        return not any(build.differing for build in self.builds)
+        """True if no result of any build differs, nor of the profiled run."""
+        runs = self.builds if self.profile is None else (*self.builds, self.profile)
+        return not any(run.differing for run in runs)

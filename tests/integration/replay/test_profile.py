@@ -1,0 +1,108 @@
+"""``kernlens replay --profile``: a kept launch under a profiler, on PoCL. The profilers are shell commands."""
+
+from __future__ import annotations
+
+import shlex
+import struct
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import ArgumentError, ToolError
+from kernlens.verbs.replay.replay import replay
+from tests.integration.replay.test_replay import FLOATS, KERNELS, kernlens
+from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, Keeper, record_launches
+
+pytestmark = pytest.mark.skipif(not Path("/etc/OpenCL/vendors/pocl.icd").exists(), reason="no PoCL")
+
+#: The file of the requests is the last but one word.
+JOB = "for last; do job=$previous; previous=$last; done"
+FACTOR = struct.pack("<f", 2.5)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    keeper = Keeper(KERNELS, "-DGROUPS=1", "kernels")
+    launch = keeper.launch("scale", [[FLOATS, READ_ONLY], [bytes(1024), WRITE_ONLY], FACTOR, 256], [256], [64])
+    return record_launches(tmp_path_factory.mktemp("kept") / "kept.klens", keeper.build, launch)
+
+
+def shell(script: str) -> str:
+    """Return a profiler's command: a script that starts what it is to profile as ``"$@"``."""
+    return shlex.join(["sh", "-c", script, "profiler"])
+
+
+def test_a_profiler_stands_around_the_launch(recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECRET", "hidden")
+    command = shell('echo began; echo "$SECRET" "$@" >words; "$@"; status=$?; echo "ended $status" >&2; exit $status')
+    text = kernlens(recording, "--runs", 2, "--profile", command)
+    assert f"the recorded build under {command}: equal\nbegan\n" in text
+    assert text.endswith("ended 0\n")
+    # The profiler has the user's environment and folder, and the launch has not.
+    words = (tmp_path / "words").read_text().split()
+    assert words[0] == "hidden"
+    assert words.index("SECRET") == words.index("-u", words.index("SECRET") - 1) + 1
+    assert [word for word in words if word.endswith("/kernlens_confine")]
+    document = kernlens(recording, "--runs", 0, "--profile", command, "--unconfined", "--json")
+    profile = document["launches"][0]["profile"]
+    assert (profile["command"], profile["output"]) == (command, "began\nended 0\n")
+    assert [(each["memory"], each["difference"]) for each in profile["results"]] == [
+        ("the buffer of argument 1 (out)", None)
+    ]
+    assert not [word for word in (tmp_path / "words").read_text().split() if word.endswith("/kernlens_confine")]
+    assert kernlens(recording, "--runs", 0, "--json")["launches"][0]["profile"] is None
+
+
+def test_a_variable_of_the_profiler_reaches_the_launch(recording: Path) -> None:
+    # The dynamic loader tells on standard error what it loads, if it is asked to.
+    text = kernlens(recording, "--runs", 0, "--profile", shell('export LD_DEBUG=libs; exec "$@"'))
+    assert "calling init: " in text
+    assert "libpocl" in text
+
+
+def test_the_other_build_alone_is_profiled(recording: Path, tmp_path: Path) -> None:
+    source = tmp_path / "k2.cl"
+    source.write_text(KERNELS + "\n// another\n")
+    count = shell(f'{JOB}; grep -o "// another" "$job" | wc -l; exec "$@"')
+    text = kernlens(recording, "--runs", 2, "--source", source, "--profile", count)
+    assert f"the {source} build under {count}: equal\n1\n" in text
+
+
+def test_what_differs_is_not_profiled(recording: Path, tmp_path: Path) -> None:
+    source = tmp_path / "k2.cl"
+    source.write_text(KERNELS.replace("* factor", "* factor * 2.0f"))
+    command = shell(f'touch {tmp_path}/began; exec "$@"')
+    text = kernlens(recording, "--runs", 2, "--source", source, "--profile", command, status=1)
+    assert "\ndifferent; " in text
+    assert not (tmp_path / "began").exists()
+
+
+def test_a_profiler_that_changes_the_results_is_told(recording: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.sh"
+    other = struct.pack("<f", 3.5)
+    encoded = [b64encode(each).decode() for each in (FACTOR, other)]
+    changed.write_text(f'{JOB}; sed -i "s|{encoded[0]}|{encoded[1]}|" "$job"; exec "$@"\n')
+    text = kernlens(recording, "--runs", 2, "--profile", f"sh {changed}", status=1)
+    assert f"under sh {changed}: 1 of 1 result differs\n" in text
+    assert "the buffer of argument 1 (out): 255 of 256 floats differ" in text
+
+
+def test_a_profiler_that_fails_is_told(recording: Path) -> None:
+    def message(command: str) -> str:
+        with pytest.raises(ToolError) as caught:
+            replay(recording, runs=0, profile=command)
+        return str(caught.value)
+
+    assert message("false") == "false ended with status 1 before the launch had run: it printed nothing"
+    assert message("true") == "true ended with status 0 before the launch had run: it printed nothing"
+    command = shell('"$@"; echo no counters; exit 4')
+    assert message(command) == "sh ended with status 4 after the launch had run: no counters"
+    assert message("no-such-profiler stat") == "no-such-profiler was not found; install it or correct its path"
+    assert message(shell("echo kernlens_confine: namespaces: no; exit 125")) == (
+        "the launch cannot be confined under sh (namespaces: no): for a recording that you trust, add --unconfined"
+    )
+    for words in ("", "perf 'stat"):
+        with pytest.raises(ArgumentError, match="--profile"):
+            replay(recording, runs=0, profile=words)
