@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
+from kernlens.analysis.costs import costs_of
 from kernlens.errors import TooManyError
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
@@ -30,7 +31,8 @@ def trip_weights(kernel: Kernel, trips: Trips) -> TripWeights:
     that the calls are in. Raises TooManyError if that is more than 2^63 times."""
     loops = kernel.loops
     if loops is None:
-        return TripWeights(trips, [1] * len(kernel.instructions), frozenset(), 0)
+        rows = [1] * len(kernel.instructions)
+        return TripWeights(trips, rows, frozenset(), 0, costs=costs_of(kernel.instructions.kinds))
     counts: list[int | None] = [None] * len(loops.loops)
     matched = set()
     for choice, count in trips.of_lines:
@@ -39,7 +41,8 @@ def trip_weights(kernel: Kernel, trips: Trips) -> TripWeights:
             matched.add(choice)
     rows = weights_of_rows(kernel, loops, [trips.of_others or 1 if count is None else count for count in counts])
     unstated = sum(count is None for count in counts) if trips.of_others is None else 0
-    return TripWeights(trips, rows, frozenset(matched), unstated)
+    costs = costs_of(kernel.instructions.kinds, rows)
+    return TripWeights(trips, rows, frozenset(matched), unstated, costs=costs, stated=len(counts) - unstated)
 
 
 def weights_of_rows(kernel: Kernel, loops: Loops, counts: Sequence[int]) -> list[int]:

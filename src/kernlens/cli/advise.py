@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernlens.model.advice import AdvisedKernel
     from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.trial import Tried
+    from kernlens.model.trips import Trips
     from kernlens.verbs.programs import Selection
 
 
@@ -44,11 +45,7 @@ class Asked:
     )
     parallel: option.Parallel = option.together(option.Parallel)
     cache: option.Cached = option.together(option.Cached)
-    trips: tuple[str, ...] = option.several(
-        "Rank causes as if the loop at a line ran so many rounds, or each other loop (depth).",
-        "--trips",
-        metavar="[FILE:]N=ROUNDS|depth=ROUNDS",
-    )
+    trips: Trips | None = option.trips()
     source_roots: tuple[str, ...] = option.source_root()
     full: None = option.full()
     as_json: bool = option.json()
@@ -65,7 +62,6 @@ def command(asked: Asked) -> None:
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
     is 0 with and without advice, and 3 if a source does not compile.
     """
-    from kernlens.cli.trips import weighed
     from kernlens.report.advice_text import advice_lines
     from kernlens.report.failure_lines import failed_lines
     from kernlens.report.trial_table import trial_lines, tried_document
@@ -73,6 +69,7 @@ def command(asked: Asked) -> None:
     from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.check import failed_in, opened_files, programs_in, whole_in
     from kernlens.verbs.programs import BuildsError, check_any, select
+    from kernlens.verbs.weighed import weighed_answers
 
     if asked.is_try:
         _check_sources(asked.paths)
@@ -81,8 +78,9 @@ def command(asked: Asked) -> None:
         stages=asked.stages, is_cached=not asked.cache.no_cache, with_counts=True, program=asked.program, tell=tell,
     )  # fmt: skip
     check_any(files)
+    files = weighed_answers(files, asked.trips)
     selection = select(programs_in(files), asked.kernels, whole=whole_in(files))
-    answer = advised(weighed(selection, asked.trips))
+    answer = advised(selection)
     trials = _tried_programs(selection, asked) if asked.is_try else []
     print_message(*compiled_warnings(programs_in(files)))
     if asked.as_json:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
+    from kernlens.model.trips import Trips
     from kernlens.report.beside import Beside
     from kernlens.verbs.programs import Selection
 
@@ -98,11 +99,7 @@ class Asked:
         "--sort",
         type=option.Choice((*LINE_ORDERS, BY_SAMPLES, *OBSERVED_ORDERS)),
     )
-    trips: tuple[str, ...] = option.several(
-        "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
-        "--trips",
-        metavar="TRIPS",
-    )
+    trips: Trips | None = option.trips()
     variable: str | None = option.value(
         "Print where this variable is, range by range of the code, or at --line or --offset; '*' for all.",
         "--variable",
@@ -209,11 +206,10 @@ def _views(asked: Asked) -> list[Callable[[Kernel], Kernel]]:
         from kernlens.analysis.own_lines import kernel_on_own_lines
 
         views.append(partial(kernel_on_own_lines, roots=option.own_roots(asked.source_roots)))
-    if asked.trips:
+    if asked.trips is not None:
         from kernlens.analysis.trip_weights import kernel_with_trips
-        from kernlens.cli.trips import trips_of
 
-        views.append(partial(kernel_with_trips, trips=trips_of(asked.trips)))
+        views.append(partial(kernel_with_trips, trips=asked.trips))
     elif not asked.is_own and asked.sampled.samples is None:
         views.append(_observed_view)
     return views

@@ -21,6 +21,7 @@ from kernlens.model.figures import FIGURES, PEAK, PERCENT, UNITS, WAIT_SHARE, WA
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
+    from kernlens.model.trips import Trips
     from kernlens.model.verdict import Verdict
 
 
@@ -99,6 +100,7 @@ class Asked:
         "Compile sources with these toolchains (default: the default one); check only their programs.", default=None
     )
     options: str = option.build_options()
+    trips: Trips | None = option.trips()
     source_roots: tuple[str, ...] = option.source_root()
     junit: str | None = option.file("Also write JUnit XML.", "--junit")
     sarif: str | None = option.file("Also write SARIF 2.1.0.", "--sarif")
@@ -120,6 +122,7 @@ def command(asked: Asked) -> None:
     from kernlens.verbs import check
     from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.compile_failures import failure_lines
+    from kernlens.verbs.weighed import weighed_answers
 
     stated: dict[str, int] = {**asked.bounds, **({NO_FAULTS: True} if asked.no_faults else {})}
     bounds = tuple(bound(name, value, f"--{name}") for name, value in stated.items())
@@ -129,6 +132,7 @@ def command(asked: Asked) -> None:
         asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots, project=asked.budget,
         with_counts=True, program=asked.program, tell=tell,
     )  # fmt: skip
+    answers = weighed_answers(answers, asked.trips)
     with Progress("decoding", quiet=asked.as_json, later=True) as progress:
         verdict = check.judged(
             check.programs_in(answers),

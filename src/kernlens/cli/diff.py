@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernlens.analysis.comparison.sample_changes import SampleChange
+    from kernlens.model.trips import Trips
     from kernlens.report.diff.comparison_summary import Summary
     from kernlens.verbs.difference import Difference
 
@@ -81,6 +82,7 @@ class Asked:
     top: int = option.number("Print the N kernels that got worst.", "--top", default=10, show_default=True)
     has_all: bool = option.flag("Print all kernels that differ.", "--all")
     sort: str | None = option.sort("Sort by growth of this metric, largest first")
+    trips: Trips | None = option.trips()
     stages: bool = option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
     all_passes: bool = option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
     samples: tuple[str, ...] = option.several(
@@ -122,6 +124,7 @@ def command(asked: Asked) -> None:
             program=asked.program,
             pairs=asked.pairs,
             sort=asked.sort,
+            trips=asked.trips.words if asked.trips is not None else (),
             stages=asked.stages,
             all_passes=asked.all_passes,
             source_roots=asked.source_roots,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernlens.model.figure import Figure
     from kernlens.model.program import Program
     from kernlens.model.sycl_device import KernelChoice
+    from kernlens.model.trips import Trips
 
 #: Programs below which sharing the work costs more than it saves: the images of a SYCL library are thousands.
 _MANY = 500
@@ -33,6 +34,7 @@ class Asked:
     path: str = option.path()
     kernels: tuple[str, ...] = option.kernels("Show only programs with this kernel, and of their kernels only this one")
     sources: Sources = option.together(Sources)
+    trips: Trips | None = option.trips()
     sort: str | None = option.sort("Sort kernels by this metric, largest first")
     has_logs: bool = option.flag(
         "Print the compilers' whole logs, by kernel and line, of a recording's builds.", "--log"
@@ -47,9 +49,11 @@ def command(asked: Asked) -> None:
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder
     from kernlens.model.figures import figure_named
+    from kernlens.verbs.weighed import weighed_contents
 
     order = figure_named(asked.sort) if asked.sort is not None else None
     contents, device = asked.sources.opened(asked.path, with_spirv=False), asked.sources.chosen
+    contents = weighed_contents(contents, asked.trips)
     if asked.has_logs:
         _print_logs(contents, asked.kernels, device, as_json=asked.as_json)
     elif isinstance(contents, Folder):

@@ -24,8 +24,8 @@ from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import Selection, chosen, is_observed, names_in, select
 
 if TYPE_CHECKING:
-    from kernlens.cli.trips import LoopNote
     from kernlens.model.line_choice import LineChoice
+    from kernlens.verbs.weighed import LoopNote
 
 #: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
 _TOGETHER = 8 << 20
@@ -268,7 +268,7 @@ def listing(
         contents.check()
         _check_line(only, notes, is_choice=bool(kernel_names) or device is not None)
     if trip_notes:
-        from kernlens.cli.trips import check_trips
+        from kernlens.verbs.weighed import check_trips
 
         check_trips(trip_notes)
 
@@ -353,7 +353,7 @@ def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[
         listed = form.viewed(listed)
     yield from form.pieces(listed)
     if listed.kernel.trip_weights is not None:
-        from kernlens.cli.trips import loop_note
+        from kernlens.verbs.weighed import loop_note
 
         yield _TripNote(loop_note(listed.kernel, listed.kernel.trip_weights))
     if only is not None:

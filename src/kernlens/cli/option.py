@@ -13,9 +13,11 @@ from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, to
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import show_in_full
 from kernlens.dataclass import dataclass
+from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.line_choice import LineChoice
+    from kernlens.model.trips import Trips
     from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.verbs.replay.elements import Tolerance
 
@@ -81,6 +83,25 @@ def flag(meaning: str, *names: str) -> Any:
 def several(meaning: str, *names: str, **settings: Any) -> Any:
     """Declare an option that may be repeated: the field has all its values."""
     return value(meaning, *names, multiple=True, **settings)
+
+
+def trips() -> Any:
+    """Declare ``--trips``: the field has ``Trips``, or None."""
+    return several(
+        "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
+        "--trips",
+        metavar="TRIPS",
+        callback=_stated_trips,
+    )
+
+
+def _stated_trips(context: click.Context, parameter: click.Parameter, words: Sequence[str]) -> Trips | None:
+    from kernlens.model.trips import Trips
+
+    try:
+        return Trips.of(words) if words else None
+    except KernlensError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def joined(meaning: str, *names: str, **settings: Any) -> Any:

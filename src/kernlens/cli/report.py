@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, print_json, print_lines, print_pieces
 from kernlens.cli.sources import Sources, tell
 from kernlens.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kernlens.model.trips import Trips
 
 _RULES = (
     option.SAMPLES_DEVICE,
@@ -39,6 +43,7 @@ class Asked:
     is_own: bool = option.own_lines()
     sampled: option.Samples = option.together(option.Samples)
     sources: Sources = option.together(Sources)
+    trips: Trips | None = option.trips()
     unconfined: bool = option.unconfined()
     as_json: bool = option.json()
 
@@ -48,8 +53,10 @@ def command(asked: Asked) -> None:
     """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
     from kernlens.cli.samples import read_samples, tell_unmatched
     from kernlens.verbs.report import report_page
+    from kernlens.verbs.weighed import weighed_contents
 
     contents = asked.sources.opened(asked.path, source_roots=asked.source_roots, source=asked.source)
+    contents = weighed_contents(contents, asked.trips)
     sampled = read_samples(asked.sampled)
     if sampled is not None:
         tell_unmatched(asked.sampled.samples, sampled, contents.programs)

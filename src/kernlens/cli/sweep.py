@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernlens.model.best_sets import BestSet, Weighing
     from kernlens.model.figure import Figure
     from kernlens.model.sweep_row import SweepRow
+    from kernlens.model.trips import Trips
     from kernlens.recording.writer import RecordingWriter
     from kernlens.verbs.sweep.cells import Matrix
     from kernlens.verbs.sweep.measuring import Measured
@@ -35,8 +36,8 @@ _RULES = (
     ),
     Rule(
         "--replay",
-        excludes=("--toolchain", "--no-lines", "--sort", "--weigh", "--heat-map", "--output", "--jobs", "--scheduler",
-                  "--wait-workers", "--no-cache"),
+        excludes=("--toolchain", "--no-lines", "--trips", "--sort", "--weigh", "--heat-map", "--output", "--jobs",
+                  "--scheduler", "--wait-workers", "--no-cache"),
         why="runs a launch with each set, one after the other",
     ),
 )  # fmt: skip
@@ -64,10 +65,12 @@ class Asked:
     top: int = option.number("Number of rows to print (0: all).", "--top", default=40, show_default=True)
     is_best: bool = option.flag("Print the best set of options for each kernel.", "--best")
     weigh: str | None = option.joined(
-        "What is best, with --best: metrics, the first one counts most.  [default: spills,cycles,size]",
+        "What is best, with --best: metrics, the first one counts most.  [default: spills,cycles,size; with --trips"
+        " weighed-cycles,spills,size]",
         "--weigh",
         metavar="METRIC,...",
     )
+    trips: Trips | None = option.trips()
     csv: str | None = option.file("Write all rows as CSV.", "--csv")
     heat_map: str | None = option.file("Write a heat map, a page of HTML.", "--heat-map")
     output: str | None = option.file("Save all programs in a recording.", "-o", "--output")
@@ -117,7 +120,7 @@ def command(asked: Asked) -> None:
     from kernlens.model.figures import PRESSURES, WAITS, figure_named
     from kernlens.model.sweep_row import measured_figures
 
-    ordered_by, by = figure_named(asked.sort), _weighing(asked.weigh, is_best=asked.is_best)
+    ordered_by, by = figure_named(asked.sort), _weighing(asked)
     has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
     has_waits = ordered_by in WAITS or (by is not None and by.needs_waits)
     figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
@@ -127,6 +130,8 @@ def command(asked: Asked) -> None:
     with recorded:
         results = _measured(asked, planned, pressure=has_pressure, waits=has_waits)
         rows, stopped = _rows(planned, results, recorded, quiet=asked.as_json)
+    if asked.trips is not None and not any(dict(row.own).get("stated_loops") for row in rows):
+        tell(f"the trips {asked.trips} name no loop of any compile")
     best = None if by is None else best_sets(rows, by)
     with written(
         [
@@ -186,6 +191,7 @@ def _measured(asked: Asked, planned: Matrix, *, pressure: bool, waits: bool) -> 
     return measure(
         planned, workers=asked.parallel.jobs, scheduler=asked.scheduler, wait_workers=asked.wait_workers, on_notice=tell,
         cache=asked.cache.opened(), keep_builds=asked.output is not None, pressure=pressure, waits=waits,
+        trips=asked.trips.words if asked.trips is not None else (),
     )  # fmt: skip
 
 
@@ -202,10 +208,11 @@ def _rows(
             return error.rows, error
 
 
-def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
-    from kernlens.model.best_sets import DEFAULT_WEIGHING, weighing
+def _weighing(asked: Asked) -> Weighing | None:
+    from kernlens.model.best_sets import DEFAULT_WEIGHING, DEFAULT_WITH_TRIPS, weighing
 
-    return weighing(DEFAULT_WEIGHING if text is None else text) if is_best else None
+    usual = DEFAULT_WEIGHING if asked.trips is None else DEFAULT_WITH_TRIPS
+    return weighing(asked.weigh or usual) if asked.is_best else None
 
 
 def _check_outputs(asked: Asked) -> None:

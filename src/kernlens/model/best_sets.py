@@ -15,13 +15,17 @@ from kernlens.model.figure import as_name
 from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAIT_SHARE, WAITS, known_name
 from kernlens.model.spills import SPILL_KEYS
 from kernlens.model.sweep_row import SweepRow
+from kernlens.model.trip_figures import OF_TRIPS, WEIGHED_BYTES, WEIGHED_CYCLES
 
 #: Spills cost a kernel on every input, where cycles are an estimate that does not know how often loops run.
 DEFAULT_WEIGHING = "spills,cycles,size"
+#: Where the rounds of loops are stated, which weigh what spills cost too.
+DEFAULT_WITH_TRIPS = f"{as_name(WEIGHED_CYCLES)},spills,size"
 #: Names for what is not one figure, or has a longer name: the keys of the figures that it is the sum of.
 _SUMS = {"spills": SPILL_KEYS, "cycles": CYCLES, "waits": (WAIT_CYCLES,), "size": ("code_size",)}
 #: Figures that count code, or are estimated from it.
-_OF_CODE = frozenset({"instructions", *CYCLES, WAIT_SHARE, *(cost.key for cost in COSTS)})
+_OF_TRIPS = tuple(figure.key for figure in OF_TRIPS[:3])
+_OF_CODE = frozenset({"instructions", *CYCLES, *_OF_TRIPS, WAIT_SHARE, *(cost.key for cost in COSTS)})
 _OF_A_THREAD = (_OF_CODE - {WAIT_SHARE}) | {"private_bytes"}
 _FIGURES = {figure.key: figure for figure in EVERY_FIGURE}
 #: Work-items that execute together, as the compiler of one vendor or another states it.
@@ -32,6 +36,7 @@ _INSTEAD: dict[tuple[str, ...], str] = {
     SPILL_KEYS: "vgpr_spills",
     **{(key,): "instructions" for key in CYCLES},
     CYCLES: "instructions",
+    (WEIGHED_CYCLES,): "weighed_instructions",
 }
 
 
@@ -178,12 +183,35 @@ def _best(rows: Sequence[SweepRow], by: Weighing) -> BestSet:
     first = rows[0]
     unranked: tuple[tuple[SweepRow, str], ...] = ()
     if any(criterion.is_of_code for criterion in known.criteria):
-        differences = [(row, shape_of(first).difference(shape_of(row))) for row in rows[1:]]
+        differences = [(row, _difference(first, row, known)) for row in rows[1:]]
         unranked = tuple((row, words) for row, words in differences if words)
     left_out = {id(row) for row, _ in unranked}
     ranked = [row for row in rows if id(row) not in left_out]
     best = min(ranked, key=lambda row: [_score(each, row) for each in known.criteria])
     return BestSet(first, best, len(rows), known, unranked)
+
+
+def _difference(first: SweepRow, row: SweepRow, by: Weighing) -> str:
+    """Return in words why counts of a row's code cannot be compared with the first one's; empty if they can. Code of other
+    loops can where their rounds are stated, and make both move the same bytes: then neither has a loop that the other unrolled
+    and that counts as often as before."""
+    words = shape_of(first).difference(shape_of(row))
+    if not words or by.criteria[0].keys[0] not in _OF_TRIPS or not all(map(_is_stated, (first, row))):
+        return words
+    before, after = ((each.value(_FIGURES[WEIGHED_BYTES]) or 0) / (width_of(each) or 1) for each in (first, row))
+    if before == after:
+        return ""
+    return f"with these trips a work-item accesses {after:,.0f} bytes, not {before:,.0f}: {words}"
+
+
+def _is_stated(row: SweepRow) -> bool:
+    """Return whether the rounds of all loops are stated, and each of them accesses memory, by which they can be told."""
+    stated = row.value(_FIGURES["stated_loops"])
+    return (
+        row.loops is not None
+        and stated == row.loops
+        and all(loop.split(",")[1] != "0" for loop in row.nest.split(";")[1:])
+    )
 
 
 def shape_of(row: SweepRow) -> CodeShape:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel_resources import KernelResources
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.pressure import Pressure
+    from kernlens.model.trips import TripWeights
     from kernlens.model.waits import Waits
 
 
@@ -45,6 +46,9 @@ class Measured(Protocol):
 
     @property
     def launch_time(self) -> DeviceTime | None: ...
+
+    @property
+    def trip_weights(self) -> TripWeights | None: ...
 
     @property
     def behaviours(self) -> Sequence[Any]: ...

@@ -285,7 +285,9 @@ def _value(kernel: Measured, figure: Figure) -> int | None:
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
-    own = [figure.key for figure in OF_FAMILIES if figure not in OF_RUNS]  # What a family does not have is not unknown.
+    own = [
+        figure.key for figure in OF_FAMILIES if figure not in OF_LAUNCHES
+    ]  # What a family does not have is not unknown.
     rows = [row for row in values if row.get("scratch_bytes", 0) is not None and not any(map(row.get, own))]
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"

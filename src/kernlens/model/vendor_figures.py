@@ -12,6 +12,7 @@ from kernlens.model.analysed_figures import PEAK
 from kernlens.model.figure import Figure
 from kernlens.model.launch_limits import MAX_WORK_GROUP
 from kernlens.model.run_figures import OF_RUNS
+from kernlens.model.trip_figures import OF_TRIPS
 
 
 def _of_family(key: str, heading: str, unit: str, meaning: str, origin: str, words: str, **more: Any) -> Figure:
@@ -57,7 +58,7 @@ LAUNCH_SHARED = Figure(
 #: Of a kernel that declares local memory for launches which may ask for more of it.
 WITHOUT_LAUNCH = "without what launches add, which no binary states"
 #: What is known of any vendor's kernel, from beside its binary.
-OF_LAUNCHES = (LAUNCH_SHARED, *OF_RUNS)
+OF_LAUNCHES = (LAUNCH_SHARED, *OF_RUNS, *OF_TRIPS)
 #: What some vendors' binaries state, and what lies beside some. A table shows one where a kernel of it has it.
 OF_FAMILIES = (
     _file(
@@ -106,6 +107,7 @@ OF_FAMILIES = (
         " `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
     *OF_RUNS,
+    *OF_TRIPS,
 )
 #: What the vendors' published rules give of a core, for any vendor's kernel. No table has it unasked.
 OF_CORES = (

@@ -35,6 +35,7 @@ from kernlens.toolchain.sources.source_settings import settings_for, unused_tabl
 from kernlens.verbs.absent import Whole, all_of, is_meant, resolved, why_absent
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, of_program, open_all, silent
 from kernlens.verbs.sources.spread import spread
+from kernlens.verbs.weighed import weighed
 
 PathName = str | os.PathLike[str]
 #: Kernels that are decoded between two words on the progress.
@@ -326,6 +327,8 @@ def _paired(
     ]
     if pattern is not None:
         before = [each for each in before if is_meant(each.name, pattern)] or before
+    if weights := next((kernel.trip_weights for _, kernel in chosen if kernel.trip_weights is not None), None):
+        before = weighed(before, weights.trips, must_name=False)
     pairs: dict[tuple[int, str], KernelPair] = {}
     new: list[Place] = []
     missing: list[Place] = []

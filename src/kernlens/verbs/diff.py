@@ -16,10 +16,12 @@ from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
+from kernlens.model.trips import Trips
 from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.difference import Difference
 from kernlens.verbs.kernel_pairs import changed, kernel_pairs
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, of_program, open_all, silent
+from kernlens.verbs.weighed import weighed_answers
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
 Progress = Callable[[int, int, str], None]
@@ -41,6 +43,7 @@ def diff(
     program: str | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     sort: str | None = None,
+    trips: Sequence[str] = (),
     stages: bool = False,
     all_passes: bool = False,
     source_roots: Sequence[str] = (),
@@ -58,29 +61,37 @@ def diff(
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
     ``kernels`` are names or patterns of those to compare, ``program`` is one of programs on both sides. ``pairs`` are names of
     an old and a new kernel, of one side too: only these are compared then. ``sort`` is a name of the figure by which they are
-    ordered. ``stages`` finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first
-    pass too; for that recordings are compiled again, by a compiler that can read nothing else of this machine unless it is
+    ordered. ``trips`` are the rounds of loops on both sides, ``FILE:LINE=N`` or ``depth=N``, which add weighed figures.
+    ``stages`` finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too;
+    for that recordings are compiled again, by a compiler that can read nothing else of this machine unless it is
     ``unconfined``.
 
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
     order = figure_named(sort) if sort else None
-    choices = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
+    choices = [[each] if isinstance(each, str) else list(each or ()) for each in (device, toolchain, options)]
     named_sides = [side for side in (old, new) if side is not None]
     folders = [os.fspath(side) for side in named_sides if isinstance(side, str | os.PathLike)]
     if git is not None or any(map(_is_source_folder, folders)):
-        _refuse_for_trees(stages, pairs, program)
+        _refuse_for_trees(stages, pairs, program, trips)
         if named_sides and (git is not None or len(folders) < len(named_sides)):
             raise KernlensError("revisions, and folders of sources, are compared with their like: name no other side")
         trees = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)
         return _between_trees(trees, kernels, order)
     if old is None:
         raise KernlensError("there is nothing to compare: name two sides, or revisions of a repository")
-    both = _SideChoices(named_sides, choices, program, pairs, stages, all_passes, source_roots, unconfined)
+    rounds = Trips.of(trips) if trips else None
+    both = _SideChoices(named_sides, choices, program, pairs, stages, all_passes, source_roots, unconfined, rounds)
     return _between_sides(both, kernels, order)
 
 
-def _refuse_for_trees(stages: bool, pairs: Sequence[tuple[str, str]], program: str | None) -> None:
+def _refuse_for_trees(
+    stages: bool, pairs: Sequence[tuple[str, str]], program: str | None, trips: Sequence[str]
+) -> None:
+    if trips:
+        raise KernlensError(
+            "loops have no stated rounds in folders of sources and revisions; name one source or recording on each side"
+        )
     if program is not None:
         raise KernlensError(
             "programs cannot be chosen in folders of sources and revisions; name the sources, one on each side or with --git"
@@ -108,6 +119,7 @@ class _SideChoices:
     all_passes: bool
     source_roots: Sequence[str]
     unconfined: bool
+    trips: Trips | None
 
 
 def _between_sides(how: _SideChoices, kernels: Sequence[str], order: Figure | None) -> Difference:
@@ -117,7 +129,7 @@ def _between_sides(how: _SideChoices, kernels: Sequence[str], order: Figure | No
     paths = [opening for opening, programs in both if programs is None]
     files = compiled_whole(open_all(paths, how.source_roots, stages=how.stages, all_passes=how.all_passes))
     opened = [files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both]
-    old, new = (of_program([side], how.program)[0] for side in opened)
+    old, new = weighed_answers([of_program([side], how.program)[0] for side in opened], how.trips)
     difference = between(
         old.programs,
         new.programs,

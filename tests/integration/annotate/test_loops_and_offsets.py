@@ -112,7 +112,7 @@ def test_the_text_of_weighed_counts(folder: Path) -> None:
         (("rows.cl:99=2",), "no instruction of the selected kernels came from rows.cl:99, so it names no loop"),
         (("rows.cl:5",), "is not of the form blur.cl:16=10 or depth=10"),
         (("rows.cl:5=0",), "a loop runs 1 to"),
-        (("rows.cl:x=3",), "--trips needs a number, not 'x'"),
+        (("rows.cl:x=3",), "is not of the form blur.cl:16=10 or depth=10"),
     ],
 )
 def test_wrong_trips(folder: Path, words: tuple[str, ...], error: str) -> None:

@@ -97,7 +97,7 @@ class Resources:
     def __init__(self, resources: KernelResources) -> None:
         self.resources = resources
         self.code_size = 8
-        self.launch_shared_bytes = self.launch_time = None
+        self.launch_shared_bytes = self.launch_time = self.trip_weights = None
 
 
 def test_columns_that_no_kernel_has() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kernlens import __version__
 from kernlens.analysis.loop_shapes import nest_of
+from kernlens.analysis.trip_weights import kernel_with_trips
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
@@ -23,6 +24,7 @@ from kernlens.model.figures import figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.sweep_row import SweepRow, measured_figures
+from kernlens.model.trips import Trips
 from kernlens.toolchain.compile_cache import CompileCache, packed
 from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.diagnostics import error_lines, of_severity
@@ -39,13 +41,14 @@ _WARNINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The request for each cell: the Build itself, how many registers the code needs, and its cycles. ``folder`` is the working
-    folder of who asks: names in answers are relative to it."""
+    """The request for each cell: the Build itself, how many registers the code needs, and its cycles. ``trips`` are the rounds
+    of loops, in words. ``folder`` is the working folder of who asks: names in answers are relative to it."""
 
     folder: str
     build: bool = False
     pressure: bool = False
     waits: bool = False
+    trips: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
 def _keys(cell: Cell, request: Wanted, cache: CompileCache | None) -> tuple[str | None, str | None]:
     """Return the keys under which the cache has the compile of a cell, and its rows; None for what it cannot have."""
     compile_key = cell.job.key if cache is not None else None
-    asked = (request.pressure, request.waits, request.folder)
+    asked = (request.pressure, request.waits, request.trips, request.folder)
     return compile_key, figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
 
 
@@ -130,7 +133,8 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
         except UnsupportedError as error:
             reason = str(error)
         functions = _functions_code(program)
-        for kernel in kernels:
+        trips = Trips.of(request.trips) if request.trips and not reason else None
+        for kernel in (kernel_with_trips(each, trips) for each in kernels) if trips else kernels:
             count += 1
             yield replace(
                 blank,

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from kernlens.errors import ToolError
 from kernlens.model.sweep_row import Sweep, SweepRow
+from kernlens.model.trips import Trips
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import do_many
@@ -44,19 +45,20 @@ def sweep(
     cache: bool = True,
     pressure: bool = False,
     waits: bool = False,
+    trips: Sequence[str] = (),
     on_progress: Progress | None = None,
     on_notice: Callable[[str], None] | None = None,
 ) -> Sweep:
     """Compile every source for every device with every toolchain and set of options; return a row for each kernel.
 
     ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
-    ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or
-    as many as the workers of the Dask ``scheduler`` (its address, or a scheduler file) have threads. ``wait_workers`` is for
-    how many seconds there may be no worker; ``on_notice`` gets a sentence on that. What
-    was measured before is taken from the user's ``cache``, unless that is False. With ``pressure`` the rows' figures have
-    ``peak_registers`` and ``named_registers`` too, which take an analysis of each kernel, and with ``waits``
-    ``issue_cycles``, ``wait_cycles`` and ``wait_share``. A device is called by any name that
-    ``kernlens devices`` shows; "all": all of a toolchain.
+    ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or as
+    many as the workers of the Dask ``scheduler`` (its address, or a scheduler file) have threads. ``wait_workers`` is for how
+    many seconds there may be no worker; ``on_notice`` gets a sentence on that. What was measured before is taken from the
+    user's ``cache``, unless that is False. With ``pressure`` the rows' figures have ``peak_registers`` and ``named_registers``
+    too, which take an analysis of each kernel, and with ``waits`` ``issue_cycles``, ``wait_cycles`` and ``wait_share``.
+    ``trips`` are the rounds of loops, ``FILE:LINE=N`` or ``depth=N``, which add weighed figures. A device is called by any name
+    that ``kernlens devices`` shows; "all": all of a toolchain.
 
     The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
     ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
@@ -76,6 +78,7 @@ def sweep(
         cache=open_cache() if cache else None,
         pressure=pressure,
         waits=waits,
+        trips=trips,
     )
     return Sweep(in_order(planned, results, on_progress))
 
@@ -91,13 +94,14 @@ def measure(
     keep_builds: bool = False,
     pressure: bool = False,
     waits: bool = False,
+    trips: Sequence[str] = (),
 ) -> Generator[Measured]:
     """Do the cells of a matrix, and yield what came of each as it finishes.
 
-    With ``keep_builds`` each result has its Build, with ``pressure`` each row the figures of registers needed, with
-    ``waits`` those of cycles. The ``cache`` keeps the results of a cluster's workers too.
+    With ``keep_builds`` each result has its Build, with ``pressure`` each row the figures of registers needed, with ``waits``
+    those of cycles, with ``trips`` those that these weigh. The ``cache`` keeps the results of a cluster's workers too.
     """
-    request = Wanted(os.getcwd(), keep_builds, pressure, waits)
+    request = Wanted(os.getcwd(), keep_builds, pressure, waits, Trips.of(trips).words)
     cells = planned.largest_first()
     if scheduler is not None:
         from kernlens.verbs.sweep.cluster import measure_on_cluster

@@ -91,7 +91,7 @@ def _answer(stated: dict[str, Any]) -> bytes:
             raise KernlensError(
                 f"{name} is {here.get(name, 'not set')} there, not {there.get(name, 'set')}: make both the same"
             )
-    request, path = Wanted(**stated["request"]), stated["path"]
+    request, path = Wanted(**{**stated["request"], "trips": tuple(stated["request"]["trips"])}), stated["path"]
     copy = SourceCopy(request.folder, path, stated["compiler_options"])
     job = CompileJob(Path(path), stated["device"], own, stated["options"], stated["timeout"], copy=copy)
     build, _ = compile_job(job, None, None, lambda child: None, has_sources=False)

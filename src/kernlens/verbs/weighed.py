@@ -1,23 +1,23 @@
-"""``--trips``: the rounds of loops as a user states them, and the error where a line is in no loop."""
+"""Programs whose loops run as many rounds as a user states (``--trips``), and the error where a line is in no loop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
-from kernlens.cli import option
+from kernlens.analysis.trip_weights import kernel_with_trips
+from kernlens.dataclass import replace
 from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.trips import Trips, TripWeights
 
 if TYPE_CHECKING:
-    from kernlens.verbs.programs import Selection
+    from kernlens.loading import Contents
+    from kernlens.model.program import Program
+    from kernlens.verbs.programs import Opened
 
-#: More rounds than a loop runs in a thread that ends.
-_MOST_ROUNDS = 1 << 31
 #: The most lines of loops that an error lists.
 _MOST_LINES = 8
 
@@ -32,38 +32,44 @@ class LoopNote(NamedTuple):
     reason: str | None
 
 
-def trips_of(words: Sequence[str]) -> Trips:
-    """Return the value of ``--trips``, which may be repeated: ``[FILE:]N=ROUNDS`` or ``depth=ROUNDS``. Raises UsageError."""
-    of_lines: dict[LineChoice, int] = {}
-    of_others = None
-    for word in words:
-        name, is_stated, rounds = word.rpartition("=")
-        if not is_stated or not name:
-            raise click.UsageError(f"--trips {word!r} is not of the form blur.cl:16=10 or depth=10")
-        count = option.number_of(rounds, "--trips")
-        if not 1 <= count <= _MOST_ROUNDS:
-            raise click.UsageError(f"--trips {word!r}: a loop runs 1 to {_MOST_ROUNDS:,} rounds")
-        if name == "depth":
-            of_others = count
-        else:
-            of_lines[option.line_of(name, "--trips")] = count
-    return Trips(tuple(of_lines.items()), of_others)
-
-
-def weighed(selection: Selection, words: Sequence[str]) -> Selection:
-    """Return the kernels with the weights that ``--trips`` states; as they are without it. Raises what ``check_trips`` and
-    ``kernel_with_trips`` raise."""
-    from kernlens.analysis.trip_weights import kernel_with_trips
-    from kernlens.loading.decoded_kernels import decode_kernels
-
-    if not words:
-        return selection
-    trips = trips_of(words)
-    decode_kernels(selection, texts=False)
-    views = [(program, [kernel_with_trips(kernel, trips) for kernel in kernels]) for program, kernels in selection]
-    every = [kernel for _, kernels in views for kernel in kernels]
-    check_trips([loop_note(each, each.trip_weights) for each in every if each.trip_weights is not None])
+def weighed(programs: Sequence[Program], trips: Trips | None, *, must_name: bool = True) -> Sequence[Program]:
+    """Return the programs, their kernels with the weights that ``--trips`` states; as they are without it. Raises what
+    ``kernel_with_trips`` raises, and ``check_trips`` where each loop ``must_name`` one."""
+    if trips is None:
+        return programs
+    decode_kernels([(program, list(program.kernels.values())) for program in programs])
+    views = [
+        replace(program, kernels={name: kernel_with_trips(each, trips) for name, each in program.kernels.items()})
+        for program in programs
+    ]
+    if must_name:
+        check_weights(views)
     return views
+
+
+def weighed_answers(answers: Sequence[Opened], trips: Trips | None) -> list[Opened]:
+    """Return what was opened, weighed; the other words are those of ``weighed``."""
+    views = [replace(each, programs=weighed(each.programs, trips, must_name=False)) for each in answers]
+    check_weights(program for each in views for program in each.programs)
+    return views
+
+
+def weighed_contents(contents: Contents, trips: Trips | None) -> Contents:
+    """Return what is in a path, weighed; the other words are those of ``weighed``."""
+    if trips is None:
+        return contents
+    from kernlens.loading import Contents
+
+    programs = weighed([*contents.programs], trips)
+    whole = Contents(contents.path, contents.containers, programs, contents.recorded)
+    whole.damaged = contents.damaged
+    return whole
+
+
+def check_weights(programs: Iterable[Program]) -> None:
+    """Raise what ``check_trips`` does of the kernels that are weighed."""
+    every = [kernel for program in programs for kernel in program.kernels.values()]
+    check_trips([loop_note(each, each.trip_weights) for each in every if each.trip_weights is not None])
 
 
 def loop_note(kernel: Kernel, weights: TripWeights) -> LoopNote | None:
