@@ -145,7 +145,16 @@ class AssemblyError(KernlensError):
 
 
 class NoDeviceError(KernlensError):
-    """The error that a source is to be compiled, that no device is named, and that this machine does not settle it."""
+    """The error that a source is to be compiled, that no device is named, and that this machine does not settle it; ``names``
+    are some that it may be."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        self.names = tuple(names)
+        super().__init__(message)
+
+
+class NoCompilerError(ToolError):
+    """The error that no toolchain has a compiler, as one would that kernlens can fetch."""
 
 
 class LinkError(KernlensError):

@@ -12,10 +12,12 @@ import click
 from kernlens.cli.option_rules import Implied, Rule, check
 from kernlens.cli.output import colour_output, print_message
 from kernlens.cli.terminal import COLOURS
-from kernlens.errors import NoDeviceError, likeliest
+from kernlens.errors import NoCompilerError, NoDeviceError, likeliest
 from kernlens.log import print_messages
 
 Words = TypeVar("Words")
+#: Where a command line's context keeps that --yes is on it.
+_YES = "kernlens.yes"
 
 
 class Declared:
@@ -85,17 +87,23 @@ def verb(
         def run(**values: Any) -> None:
             context = click.get_current_context()
             check(rules, context, implied)
-            try:
-                function(_words(words, values))
-            except NoDeviceError as error:  # An option is missing, and what stands there instead may say why.
-                raise click.UsageError(str(error), context) from error
+            while True:
+                try:
+                    return function(_words(words, values))
+                except (NoDeviceError, NoCompilerError) as error:
+                    from kernlens.cli.asking import settled
+
+                    values = settled(error, context, values, is_agreed=context.find_root().meta.get(_YES, False))
 
         command = kind(
             name or function.__module__.rpartition(".")[2],
-            params=[*(click.Option([option], **settings) for option, settings in _DIAGNOSTICS), *_parameters(words)],
+            params=[
+                *(click.Option([name], hidden=True, **settings) for name, settings in _DIAGNOSTICS),
+                *_parameters(words),
+            ],
             callback=run,
             help=inspect.cleandoc(function.__doc__ or ""),
-            epilog=f"\b\nExample:\n  {example}",
+            epilog=help_end(example),
         )
         if of is not None:
             of.add_command(command)
@@ -128,6 +136,11 @@ def flag_at_once(act: Callable[[], None], meaning: str) -> dict[str, Any]:
     return {"is_flag": True, "expose_value": False, "is_eager": True, "callback": obey, "help": meaning}
 
 
+def _agree(context: click.Context, parameter: click.Parameter, is_there: bool) -> None:
+    if is_there:
+        context.find_root().meta[_YES] = True
+
+
 def _choose_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
     if when is not None:
         colour_output(when)
@@ -136,6 +149,7 @@ def _choose_colours(context: click.Context, parameter: click.Parameter, when: st
 #: The options that every command takes; ``main`` looks for ``--debug`` itself.
 _DIAGNOSTICS: Sequence[tuple[str, dict[str, Any]]] = (
     ("--debug", {"is_flag": True, "expose_value": False, "help": "Print a traceback on errors."}),
+    ("--yes", {"is_flag": True, "expose_value": False, "callback": _agree, "help": "Fetch a missing compiler without asking."}),
     (
         "--verbose",
         flag_at_once(lambda: print_messages(print_message), "Log to stderr what was tried and why it was rejected."),
@@ -150,8 +164,14 @@ _DIAGNOSTICS: Sequence[tuple[str, dict[str, Any]]] = (
 )  # fmt: skip
 
 
-def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every command takes to a group."""
+def diagnostic(function: Callable[..., Any], *, hidden: bool = True) -> Callable[..., Any]:
+    """Add the options that every command takes to a group. They are ``hidden`` but in the help of ``kernlens``."""
     for name, settings in reversed(_DIAGNOSTICS):
-        function = click.option(name, **settings)(function)
+        function = click.option(name, hidden=hidden, **settings)(function)
     return function
+
+
+def help_end(example: str) -> str:
+    """Return the end of a command's help: where the options that all have are explained, and an example."""
+    *names, last = (name for name, _ in _DIAGNOSTICS)
+    return f"Every command takes {', '.join(names)} and {last}: see kernlens --help.\n\n\b\nExample:\n  {example}"

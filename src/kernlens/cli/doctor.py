@@ -15,21 +15,27 @@ if TYPE_CHECKING:
 
 @option.verb(option.Answer, "kernlens doctor")
 def command(asked: option.Answer) -> None:
-    """Test every tool and driver that kernlens uses. The exit status is 1 if a required one does not work."""
+    """Test every tool and driver that kernlens uses: first what is needed, then what some commands or inputs need alone. The
+    exit status is 1 if something that is needed does not work."""
     from kernlens.verbs.doctor import checks
 
-    results = []
+    results: list[Check] = []
     for check in checks():
-        results.append(check)
         if not asked.as_json:
-            colour = "green" if check.works else "red" if check.needed else "yellow"
-            mark = style("ok     " if check.works else "missing", fg=colour)
-            print_lines([f"{mark}  {check.name}: {check.finding}"])
-            if not check.works and check.fix:
-                print_lines([f"         to get it: {check.fix}"])
+            if not check.needed and all(each.needed for each in results):
+                print_lines(["", style("Optional", bold=True)])
+            print_lines(_lines(check))
+        results.append(check)
     if asked.as_json:
         print_json({"schema": 1, "checks": [_document(check) for check in results]})
     sys.exit(0 if all(check.works or not check.needed for check in results) else 1)
+
+
+def _lines(check: Check) -> list[str]:
+    mark = style("ok     ", fg="green") if check.works else style("missing", fg="red") if check.needed else "-      "
+    serves = f", for {check.serves}" if check.serves and not check.works else ""
+    fix = [f"         to get it: {check.fix}"] if check.fix and not check.works else []
+    return [f"{mark}  {check.name}{serves}: {check.finding}", *fix]
 
 
 def _document(check: Check) -> dict[str, Any]:
@@ -39,4 +45,5 @@ def _document(check: Check) -> dict[str, Any]:
         "found": check.finding,
         "fix": check.fix,
         "needed": check.needed,
+        "serves": check.serves or None,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, together, verb
+from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, help_end, together, verb
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import show_in_full
 from kernlens.dataclass import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.verbs.replay.elements import Tolerance
 
-__all__ = ["Choice", "diagnostic", "together", "verb"]
+__all__ = ["Choice", "diagnostic", "help_end", "together", "verb"]
 
 
 class HelpingGroup(click.Group):

@@ -114,6 +114,18 @@ def print_message(*lines: str) -> None:
         stream.flush()
 
 
+def can_ask() -> bool:
+    """Return whether somebody at a terminal reads messages and can answer."""
+    return leads_to_terminal(sys.stdin) and leads_to_terminal(sys.stderr)
+
+
+def ask(question: str) -> str:
+    """Print a question to standard error, and return the line that answers it; empty at the end of the input."""
+    sys.stderr.write(rendered(question))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
 def print_usage_error(error: click.ClickException) -> None:
     """Print an error of the command line's words as click does, below the usage of the verb."""
     context: click.Context | None = getattr(error, "ctx", None)

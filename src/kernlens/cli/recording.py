@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
 
 
-@click.group("recording", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
+@click.group("recording", cls=option.HelpingGroup, epilog=option.help_end("kernlens recording list blur.klens"))
 @option.diagnostic
 def command() -> None:
     """List, merge, prune and redact recordings.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kernlens.toolchain.toolchains import Toolchain
 
 
-@click.group("toolchain", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens toolchain add newest")
+@click.group("toolchain", cls=option.HelpingGroup, epilog=option.help_end("kernlens toolchain add newest"))
 @option.diagnostic
 def command() -> None:
     """List, add and remove compilers and drivers that lie side by side.

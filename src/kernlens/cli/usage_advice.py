@@ -54,16 +54,6 @@ def next_step(error: click.ClickException, words: Sequence[str]) -> str:
     return ""
 
 
-def instead_of_verb(name: str) -> str:
-    """Return what to write in place of a word that is no verb and resembles none."""
-    if name == "help":
-        return "write kernlens --help, or kernlens VERB --help"
-    if os.path.isfile(name):
-        use = f"compile {name} --device D" if name.endswith((".cl", ".spv")) else f"annotate {name}"
-        return f"it is a file, and a verb comes first: kernlens {use}"
-    return "see kernlens --help"
-
-
 def _of_option(name: str, context: click.Context, words: Sequence[str]) -> str:
     known = {option for param in context.command.params for option in param.opts}
     # Of a word with one dash click names the first letter alone.

@@ -94,7 +94,7 @@ class Allowance:
         limit = FREE_LINES + self.size // BYTES_PER_LINE
         if self._lines > limit:
             raise TooManyError(
-                f"another {number:,} lines are too many for an input of {self.size:,} bytes; the limit for its size is"
-                f" {limit:,}",
+                f"{self._lines:,} lines in an input of {self.size:,} bytes, where kernlens reads {limit:,} at most: the file"
+                " is damaged, or made to be slow",
                 format=format,
             )

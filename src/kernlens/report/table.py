@@ -9,6 +9,8 @@ from kernlens.report.width import shortened
 
 #: A cell: text is aligned left, numbers right; None is shown as a dash, as what the file does not say.
 Cell = str | int | float | None
+#: Cells that say nothing.
+_UNFILLED = (None, "", "-")
 #: Between columns.
 _GAP = "  "
 #: Texts are not made shorter than this for the sake of a table's width.
@@ -20,9 +22,12 @@ def table(
 ) -> Iterator[str]:
     """Yield the lines of a table. A column is aligned right if all its cells are numbers or None.
 
-    Where width is limited (``width``, or ``style.fit_to``, 30 characters at least), long texts are shortened, and columns
-    that do not fit beside the others follow below these, behind the first one again.
+    A column behind the first that no row fills is left out. Where width is limited (``width``, or ``style.fit_to``, 30
+    characters at least), long texts are shortened, and columns that do not fit beside the others follow below these, behind
+    the first one again.
     """
+    filled = [i for i in range(len(headings)) if not i or not rows or any(row[i] not in _UNFILLED for row in rows)]
+    headings, rows = [headings[i] for i in filled], [[row[i] for i in filled] for row in rows]
     texts = [[_text(cell) for cell in row] for row in rows]
     widths = [max([len(heading), *(len(row[i]) for row in texts)]) for i, heading in enumerate(headings)]
     right = [bool(rows) and all(not isinstance(row[i], str) for row in rows) for i in range(len(headings))]

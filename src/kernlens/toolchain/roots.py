@@ -51,6 +51,8 @@ PACKAGES = (
     "clinfo",
     "python3",
 )
+#: What they take, in words.
+SIZES = "94 MB to fetch, 430 MB on the disk"
 #: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
 SPACE_NEEDED = 650 << 20
 #: What else a name stands for: the release and packages of the compiler for AMD's GPUs, and of llvm-mca; the interpreter of

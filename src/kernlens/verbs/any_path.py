@@ -61,7 +61,7 @@ def open_paths(
     Raises KernlensError: BuildsError if nothing of a path compiles, NoDeviceError if there is no device to compile for, and for
     options that nothing uses.
     """
-    sources = {path: _sources(path, with_spirv=with_spirv) for path in dict.fromkeys(paths)}
+    sources = {path: sources_of(path, with_spirv=with_spirv) for path in dict.fromkeys(paths)}
     builds = _compiled({path: own for path, own in sources.items() if own}, how, tell)
     if not uses_options:
         _refuse_unused(how, [path for path, own in sources.items() if not own])
@@ -112,7 +112,7 @@ def _refuse_unused(how: SourceBuild, compiled_paths: Sequence[str]) -> None:
         raise KernlensError(f"{named[0]} is for sources, but {compiled_paths[0]} is already compiled")
 
 
-def _sources(path: str, *, with_spirv: bool) -> list[str]:
+def sources_of(path: str, *, with_spirv: bool) -> list[str]:
     """Return the sources that a path stands for; none if it is no source, nor a folder of nothing else."""
     if not os.path.isdir(path):
         if is_source(path, with_spirv=False):

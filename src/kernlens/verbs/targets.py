@@ -26,8 +26,9 @@ def target_of(source: str, device: str | None, tell: Callable[[str], None]) -> s
         return here[0]
     what = "" if source.endswith(_ENDINGS) or os.path.isdir(source) else ", a text that is taken for OpenCL C"
     several = f"this machine has {len(here)} GPUs; " if here else ""
-    *some, last = here or _SOME
-    names = f"{', '.join(some)} or {last}"
+    *some, last = names = here or _SOME
     raise NoDeviceError(
-        f"no target device for {source}{what}: {several}add --device D, such as {names} (kernlens devices lists all)"
+        f"no target device for {source}{what}: {several}add --device D, such as {', '.join(some)} or {last}"
+        " (kernlens devices lists all)",
+        names,
     )

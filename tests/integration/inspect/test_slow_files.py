@@ -57,7 +57,7 @@ REFUSED |= {("dense_images", verb): "one more device image" for verb in VERBS}
 REFUSED |= {("dense_unreadable_images", verb): "one more device image" for verb in VERBS}
 REFUSED |= {("dense_frames", verb): "one more device image" for verb in VERBS}
 REFUSED |= {("dense_builds", verb): "one more program" for verb in VERBS}
-REFUSED |= {(name, "stages"): "lines are too many for an input" for name in ("dense_gen_assembly", "dense_visa")}
+REFUSED |= {(name, "stages"): "lines in an input of" for name in ("dense_gen_assembly", "dense_visa")}
 REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_members", verb): "90,000 members" for verb in VERBS}
 

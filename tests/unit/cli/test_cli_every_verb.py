@@ -42,8 +42,9 @@ def test_help_has_an_example_and_the_options_of_every_verb(words: tuple[str, ...
     done = kernlens(*words, "--help")
     assert (done.status, done.err) == (0, "")
     assert f"kernlens {words[0]}" in done.out.split("Example:")[1]
-    assert "--debug" in done.out
-    assert "--verbose" in done.out
+    (end,) = [line for line in " ".join(done.out.split()).split(".") if "Every command takes" in line]
+    assert all(option in end for option in ("--debug", "--verbose", "--color", "--yes"))
+    assert done.out.count("--verbose") == 1, "what all commands take is explained in the help of kernlens alone"
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -61,7 +62,18 @@ def test_a_list_that_is_given_in_two_options_is_one_list(verb: str) -> None:
     assert not dropped, "of these options all but the last would be ignored without a word"
 
 
-@pytest.mark.parametrize("words", [(), *((verb,) for verb in ACTIONS)], ids=" ".join)
+def test_kernlens_alone_shows_the_daily_commands_first_on_one_screen(kernlens: Kernlens) -> None:
+    done = kernlens()
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    daily = lines[lines.index("Every day:") + 1 : lines.index("More:") - 1]
+    assert [line.split()[0] for line in daily] == list(GROUPS["Every day"])
+    assert len(daily) == 8
+    assert len(lines) < 40
+    assert all(verb in done.out for verb in VERBS)
+
+
+@pytest.mark.parametrize("words", [(verb,) for verb in ACTIONS], ids=" ".join)
 def test_without_a_word_of_what_to_do_the_help_is_printed(words: tuple[str, ...], kernlens: Kernlens) -> None:
     done = kernlens(*words)
     assert done == kernlens(*words, "--help")
@@ -148,7 +160,14 @@ def test_the_debug_flag_of_another_program_is_not_ours(kernlens: Kernlens, compi
 
 
 @pytest.mark.parametrize(
-    ("word", "offered"), [("inspct", "did you mean inspect"), ("zzz", "see kernlens --help"), ("lnk", "link")]
+    ("word", "offered"),
+    [
+        ("inspct", "did you mean inspect"),
+        ("zzz", "see kernlens --help"),
+        ("lnk", "link"),
+        ("help", "write kernlens --help"),
+        ("nowhere.cl", "there is no file nowhere.cl, and no command of that name"),
+    ],
 )
 def test_an_unknown_verb_offers_the_nearest(word: str, offered: str, kernlens: Kernlens) -> None:
     done = kernlens(word)
@@ -165,11 +184,10 @@ def test_help_lists_every_verb_with_its_sentence(kernlens: Kernlens) -> None:
 
 def test_help_groups_the_verbs_by_what_one_wants(kernlens: Kernlens) -> None:
     help_text = kernlens("--help").out
-    titles = ["Look", "Explain", "Compare", "Compile", "Applications", "This machine"]
+    titles = ["Every day", "Look", "Explain", "Compile", "Applications", "This machine"]
     blocks = [help_text.split(f"\n{title}:\n")[1].split("\n\n")[0] for title in titles]
     verbs = [[line.split()[0] for line in block.splitlines() if line[2] != " "] for block in blocks]
     assert verbs == [list(group) for group in GROUPS.values()]
-    assert "check" in verbs[titles.index("Compare")]
     columns = {
         line.index(VERBS[line.split()[0]][:8]) for block in blocks for line in block.splitlines() if line[2] != " "
     }

@@ -37,11 +37,13 @@ def test_the_file_of_capture_has_an_option_of_its_own(kernlens: Kernlens) -> Non
 
 
 def test_doctor_prints_what_works_and_what_closes_a_gap(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = [Check("one", True, "1.0"), Check("two", False, "no two", "apt install two", needed=False)]
+    checks = [Check("one", True, "1.0"), Check("two", False, "no two", "apt install two", "replay")]
     monkeypatch.setattr(doctor, "checks", lambda: iter(checks))
     done = kernlens("doctor")
     assert done.status == 0
-    assert done.out == "ok       one: 1.0\nmissing  two: no two\n         to get it: apt install two\n"
+    assert done.out == (
+        "ok       one: 1.0\n\nOptional\n-        two, for replay: no two\n         to get it: apt install two\n"
+    )
     checks.append(Check("three", False, "no three"))
     done = kernlens("doctor", "--json")
     assert done.status == 1
@@ -51,6 +53,7 @@ def test_doctor_prints_what_works_and_what_closes_a_gap(kernlens: Kernlens, monk
         "found": "no two",
         "fix": "apt install two",
         "needed": False,
+        "serves": "replay",
     }
 
 

@@ -45,7 +45,7 @@ def test_each_command_has_a_page_with_its_options_and_example(folder: Path) -> N
             if isinstance(parameter, click.Option) and not parameter.hidden:
                 assert all(each in text for each in parameter.opts), (name, parameter.opts)
                 assert " ".join((parameter.help or "").split()) in text, (name, parameter.opts)
-    assert ".SS This machine\n.TP\n\\fBdoctor\\fP\n" in (folder / "kernlens.1").read_text()
+    assert ".SS This machine\n.TP\n\\fBdevices\\fP\n" in (folder / "kernlens.1").read_text()
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff, Debian's groff-base, is not installed")

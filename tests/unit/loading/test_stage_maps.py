@@ -136,7 +136,7 @@ def test_the_text_of_a_map_is_read_when_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("stage", "ending"), [("visa", ".visaasm"), ("gen-assembly", ".asm"), ("llvm-codegen", ".ll")])
 def test_a_text_of_too_many_lines_is_refused_before_it_is_read(stage: str, ending: str) -> None:
-    with pytest.raises(TooManyError, match=f"{stage}: another 1,000,001 lines"), processor_time(1):
+    with pytest.raises(TooManyError, match=f"{stage}: 1,000,00. lines in an input"), processor_time(1):
         snapshot_map(snapshot(stage, "a\n" * 1_000_001, ending), Beside([]))
 
 
@@ -152,7 +152,9 @@ def test_the_texts_of_a_recording_share_one_bound_of_lines(tmp_path: Path) -> No
     assert len(snapshots) == 4
     for snapshot in (*snapshots[:2], *snapshots[:2]):  # A text that is read again is not counted again.
         assert snapshot_map(snapshot, Beside([])) is None
-    with pytest.raises(TooManyError, match="visa: another 400,000 lines are too many for an input of"):
+    with pytest.raises(
+        TooManyError, match=r"visa: [0-9,]+ lines in an input of [0-9,]+ bytes, where kernlens reads [0-9,]+ at most"
+    ):
         snapshot_map(snapshots[2], Beside([]))
 
 
