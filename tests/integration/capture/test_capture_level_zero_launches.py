@@ -106,7 +106,7 @@ int main(void)
     counters_watch();
     lists_watch();
     counters_created(&kernel, &module, "cloned");
-    list_created(&list, &device, false);
+    list_created(&list, &(struct list_home){.device = &device});
     list_appended(&list, NULL, &kernel, &shape);
     list_cloned(&clone, &list);
     list_appended(&list, NULL, &kernel, &shape); /* which the clone does not have */
