@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
@@ -11,11 +12,13 @@ import pytest
 
 from kernlens.model.kept_launch import IMAGE, LOCAL, MEMORY, POINTER, SAMPLER, VALUE, KeptArgument, KeptLaunch
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.integration.capture.capture_fixtures import FLAGS, HERE
-from tests.integration.capture.level_zero_capture_fixtures import UNTRACED, Driver
+from tests.integration.capture.capture_fixtures import FLAGS, HERE, Done
+from tests.integration.capture.level_zero_capture_fixtures import UNTRACED, Driver, sycl_python
 from tests.integration.capture.test_kept_launches import hashed, launches_of
 from tests.integration.drivers.live_fixtures import compile_spirv
 from tests.made_once import once
+
+__all__ = ["sycl_python"]
 
 KERNELS = """\
 struct pair { ulong address, number; };
@@ -24,6 +27,7 @@ kernel void values(global int *data, int number, local int *scratch, struct pair
     scratch[get_local_id(0)] = number;
     data[get_global_id(0)] = scratch[0] + (int)(pair.number + mark) + more[0];
 }
+kernel void plain(global int *data, global int *more, int number, float factor) { data[number] = more[0] * (int)factor; }
 kernel void reaching(ulong mark) { *(global ulong *)mark = mark; }
 kernel void picture(read_only image2d_t image, sampler_t sampler, global float4 *out, ulong mark)
 {
@@ -120,3 +124,73 @@ def test_every_launch_is_kept_as_the_application_knows_it(driver: Driver, tmp_pa
     assert numbers == {name: set(range(1, THREADS * count + 1)) for name, count in OF_EACH.items()}
     assert lines_of(launches) == repeated(printed(done.out))
     assert f"{THREADS * sum(OF_EACH.values())} launches kept" in done.err
+
+
+DPCTL = """\
+import ctypes, sys
+import dpctl, dpctl.memory, dpctl.program
+queue = dpctl.SyclQueue(property="in_order")
+shared = dpctl.memory.MemoryUSMShared(4096, queue=queue)
+device = dpctl.memory.MemoryUSMDevice(8192, queue=queue)
+kernel = dpctl.program.create_program_from_spirv(queue, open(sys.argv[1], "rb").read()).get_sycl_kernel("plain")
+for number in (3, -5):
+    memoryview(shared)[:] = bytes((index * 7 + number) % 251 for index in range(4096))
+    queue.submit(kernel, [shared, device, ctypes.c_int32(number), ctypes.c_float(2.5)], [96], [32]).wait()
+print(dpctl.SyclDevice().backend)
+"""
+
+
+def captured_below_dpctl(python: Path, folder: Path, work: Path, adapter: str) -> Done:
+    script = work / "app.py"
+    script.write_text(DPCTL)
+    words = (str(python), str(script), str(folder / "kept.spv"))
+    variables = {**UNTRACED, "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu", "UR_LOADER_USE_LEVEL_ZERO_V2": adapter}
+    driver = KeptDriver(NEWEST, "bmg", folder)
+    done = driver.captured(work, *words, options=("--launch", "plain:every=1"), variables=variables)
+    assert (done.status, done.out) == (0, "backend_type.level_zero\n"), done.err
+    return done
+
+
+def test_launches_of_sycl_below_dpctl(
+    sycl_python: Path, newest_root: Path, kept_folder: Path, tmp_path: Path
+) -> None:
+    """SYCL may reach all memory by addresses: it is there too, and what the host cannot read is named."""
+    launches = launches_of(captured_below_dpctl(sycl_python, kept_folder, tmp_path, "0").recording)
+    assert [each.number for each in launches] == [1, 2]
+    for launch, number in zip(launches, (3, -5), strict=True):
+        data, more, *values = launch.arguments
+        assert [each.content for each in values] == [struct.pack("<i", number), struct.pack("<f", 2.5)]
+        assert (launch.global_size, launch.local_size) == ((96, 1, 1), (32, 1, 1))
+        assert data.memory is not None
+        assert more.memory is not None
+        before = launch.memory[data.memory].before
+        assert before is not None
+        assert before()[data.offset : data.offset + 4096] == bytes(
+            (index * 7 + number) % 251 for index in range(4096)
+        )
+        assert (launch.memory[more.memory].kind, launch.memory[more.memory].before) == ("device", None)
+        assert launch.memory[more.memory].size - more.offset >= 8192
+
+
+def test_launches_that_bring_arguments_of_unknown_size_are_named(
+    sycl_python: Path, newest_root: Path, kept_folder: Path, tmp_path: Path
+) -> None:
+    """SYCL's newer adapter launches and sets all arguments in one call, which does not say how large they are."""
+    done = captured_below_dpctl(sycl_python, kept_folder, tmp_path, "1")
+    assert launches_of(done.recording) == []
+    assert "the call that launched it brought its arguments without their sizes (2 times)" in done.err
+
+
+def test_launches_below_dpnp(sycl_python: Path, newest_root: Path, kept_folder: Path, tmp_path: Path) -> None:
+    script = tmp_path / "app.py"
+    script.write_text('import dpnp\na = dpnp.arange(1000, dtype="f4")\nb = dpnp.sqrt(a) * 2.5\nprint(b.shape)\n')
+    variables = {**UNTRACED, "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu", "UR_LOADER_USE_LEVEL_ZERO_V2": "0"}
+    driver = KeptDriver(NEWEST, "bmg", kept_folder)
+    done = driver.captured(
+        tmp_path, str(sycl_python), str(script), options=("--launch", "*:first"), variables=variables
+    )
+    assert (done.status, done.out) == (0, "(1000,)\n"), done.err
+    launches = launches_of(done.recording)
+    assert {each.kernel for each in launches} == set(done.launches()), done.err
+    assert len(launches) >= 3
+    assert all(memory.before is not None or memory.why for launch in launches for memory in launch.memory)
