@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import struct
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,11 +15,13 @@ import pytest
 
 from kernlens.model.kept_launch import IMAGE, LOCAL, MEMORY, POINTER, SAMPLER, VALUE, KeptArgument, KeptLaunch
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.integration.capture.capture_fixtures import FLAGS, HERE, Done
+from kernlens.verbs.capture.capture import recover
+from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN, Done
 from tests.integration.capture.level_zero_capture_fixtures import UNTRACED, Driver, sycl_python
 from tests.integration.capture.test_kept_launches import hashed, launches_of
 from tests.integration.drivers.live_fixtures import compile_spirv
 from tests.made_once import once
+from tests.whole import before_release
 
 __all__ = ["sycl_python"]
 
@@ -151,9 +156,7 @@ def captured_below_dpctl(python: Path, folder: Path, work: Path, adapter: str) -
     return done
 
 
-def test_launches_of_sycl_below_dpctl(
-    sycl_python: Path, newest_root: Path, kept_folder: Path, tmp_path: Path
-) -> None:
+def test_launches_of_sycl_below_dpctl(sycl_python: Path, newest_root: Path, kept_folder: Path, tmp_path: Path) -> None:
     """SYCL may reach all memory by addresses: it is there too, and what the host cannot read is named."""
     launches = launches_of(captured_below_dpctl(sycl_python, kept_folder, tmp_path, "0").recording)
     assert [each.number for each in launches] == [1, 2]
@@ -165,9 +168,7 @@ def test_launches_of_sycl_below_dpctl(
         assert more.memory is not None
         before = launch.memory[data.memory].before
         assert before is not None
-        assert before()[data.offset : data.offset + 4096] == bytes(
-            (index * 7 + number) % 251 for index in range(4096)
-        )
+        assert before()[data.offset : data.offset + 4096] == bytes((index * 7 + number) % 251 for index in range(4096))
         assert (launch.memory[more.memory].kind, launch.memory[more.memory].before) == ("device", None)
         assert launch.memory[more.memory].size - more.offset >= 8192
 
@@ -194,3 +195,61 @@ def test_launches_below_dpnp(sycl_python: Path, newest_root: Path, kept_folder: 
     assert {each.kernel for each in launches} == set(done.launches()), done.err
     assert len(launches) >= 3
     assert all(memory.before is not None or memory.why for launch in launches for memory in launch.memory)
+
+
+def test_a_kept_launch_is_built_and_launched_again_on_a_simulated_device(kept_folder: Path, tmp_path: Path) -> None:
+    """Its SPIR-V, through OpenCL; a device that takes no SPIR-V is named, with the reason."""
+    driver = KeptDriver(SYSTEM, "dg2", kept_folder)
+    done = driver.captured(tmp_path, options=("--launch", "*:first"), variables=UNTRACED)
+    for kernel in OF_EACH:
+        words = [*MAIN, "replay", str(done.recording), "--kernel", kernel]
+        again = subprocess.run([*words, "--simulate", "dg2"], capture_output=True, text=True, timeout=120, check=False)
+        assert again.returncode == 0, again.stderr
+        assert "recorded: builds, and is launched\nthe device is simulated: nothing was computed" in again.stdout
+        refused = subprocess.run(
+            [*words, "--device", "Portable"], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert refused.returncode == 2
+        assert "takes no SPIR-V, and the recording has no source of program-1" in refused.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system is mounted, which needs to be root")
+def test_the_application_goes_on_when_the_disk_is_full(kept_folder: Path, tmp_path: Path) -> None:
+    driver, disk = KeptDriver(SYSTEM, "dg2", kept_folder), tmp_path / "disk"
+    disk.mkdir()
+    mounted = f'mount -t tmpfs -o size=600k none {disk} && cd {disk} && exec "$@"'
+    capture = ["capture", "--simulate", "dg2", "--launch", "*:every=1", "-o", str(disk / "x.klens"), "--"]
+    filled = f"head -c 10M /dev/zero > {disk}/fill 2>/dev/null; {' '.join(driver.app)}; status=$?; rm {disk}/fill; exit $status"
+    words = ["unshare", "-m", "sh", "-c", mounted, "sh", *MAIN, *capture, "sh", "-c", filled]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 5, done.stderr
+    assert done.stdout.endswith("done 3\n")
+    assert len([line for line in done.stdout.splitlines() if " global " in line]) == THREADS * sum(OF_EACH.values())
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("moments", [3, pytest.param(20, marks=before_release)])
+def test_a_killed_application_leaves_finished_launches_whole(kept_folder: Path, tmp_path: Path, moments: int) -> None:
+    """What the recording has is what the application printed of it; launches that had not ended are named."""
+    driver, whole = KeptDriver(SYSTEM, "dg2", kept_folder), 0
+    for moment in range(moments):
+        work = tmp_path / f"{moment}"
+        work.mkdir()
+        capture = ["capture", "--simulate", "dg2", "--launch", "*:every=1", "-o", str(work / "x.klens"), "--"]
+        with (
+            (work / "out").open("w") as out,
+            subprocess.Popen(
+                [*MAIN, *capture, *driver.app, "200"], stdout=out, stderr=subprocess.DEVNULL, start_new_session=True
+            ) as process,
+        ):
+            spool = work / "x.klens.capture"
+            while process.poll() is None and len(list(spool.glob("*.launch"))) < 1 + 13 * moment:
+                time.sleep(0.001)
+            os.killpg(process.pid, signal.SIGKILL)
+        begun = len(list(spool.glob(".*.launch")))
+        done = recover(spool)
+        launches = launches_of(work / "x.klens") if done.recording else []
+        whole += len(launches)
+        assert set(lines_of(launches)) <= set(printed((work / "out").read_text()))
+        assert sum("had not ended" in each or "was to be kept" in each for each in done.missing) >= begun
+    assert whole > 13 * moments

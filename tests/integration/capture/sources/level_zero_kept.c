@@ -272,6 +272,7 @@ int main(int count, char **words)
     FILE *file = count > 1 ? fopen(words[1], "rb") : NULL;
     if (file == NULL)
         return 8;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a launch's lines are out before it */
     rounds = count > 2 ? atoi(words[2]) : 1;
     module_bytes = malloc(1 << 20);
     module_size = fread(module_bytes, 1, 1 << 20, file);
