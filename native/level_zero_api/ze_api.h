@@ -145,58 +145,6 @@ typedef struct {
     uint32_t width, height, depth;
 } ze_image_region_t;
 
-typedef uint32_t ze_image_flags_t;
-
-typedef enum {
-    ZE_IMAGE_TYPE_2D = 2,
-    ZE_IMAGE_TYPE_2DARRAY = 3,
-    ZE_IMAGE_TYPE_3D = 4,
-    ZE_IMAGE_TYPE_FORCE_UINT32 = 0x7fffffff,
-} ze_image_type_t;
-
-typedef enum {
-    ZE_IMAGE_FORMAT_LAYOUT_8 = 0,
-    ZE_IMAGE_FORMAT_LAYOUT_16 = 1,
-    ZE_IMAGE_FORMAT_LAYOUT_32 = 2,
-    ZE_IMAGE_FORMAT_LAYOUT_8_8 = 3,
-    ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8 = 4,
-    ZE_IMAGE_FORMAT_LAYOUT_16_16 = 5,
-    ZE_IMAGE_FORMAT_LAYOUT_16_16_16_16 = 6,
-    ZE_IMAGE_FORMAT_LAYOUT_32_32 = 7,
-    ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32 = 8,
-    ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2 = 9,
-    ZE_IMAGE_FORMAT_LAYOUT_11_11_10 = 10,
-    ZE_IMAGE_FORMAT_LAYOUT_5_6_5 = 11,
-    ZE_IMAGE_FORMAT_LAYOUT_5_5_5_1 = 12,
-    ZE_IMAGE_FORMAT_LAYOUT_4_4_4_4 = 13,
-    ZE_IMAGE_FORMAT_LAYOUT_FORCE_UINT32 = 0x7fffffff,
-} ze_image_format_layout_t;
-
-typedef enum { ZE_IMAGE_FORMAT_TYPE_FORCE_UINT32 = 0x7fffffff } ze_image_format_type_t;
-typedef enum { ZE_IMAGE_FORMAT_SWIZZLE_FORCE_UINT32 = 0x7fffffff } ze_image_format_swizzle_t;
-
-typedef struct {
-    ze_image_format_layout_t layout;
-    ze_image_format_type_t type;
-    ze_image_format_swizzle_t x;
-    ze_image_format_swizzle_t y;
-    ze_image_format_swizzle_t z;
-    ze_image_format_swizzle_t w;
-} ze_image_format_t;
-
-typedef struct {
-    ze_structure_type_t stype;
-    const void *pNext;
-    ze_image_flags_t flags;
-    ze_image_type_t type;
-    ze_image_format_t format;
-    uint64_t width;
-    uint32_t height;
-    uint32_t depth;
-    uint32_t arraylevels;
-    uint32_t miplevels;
-} ze_image_desc_t;
-
 typedef uint32_t ze_device_mem_alloc_flags_t;
 
 typedef struct {

@@ -9,6 +9,7 @@
 #define KERNLENS_ZE_DDI_H
 
 #include "level_zero_api/ze_api.h"
+#include "level_zero_api/ze_images.h"
 
 typedef ze_result_t(ZE_APICALL *ze_pfnDriverGet_t)(uint32_t *, ze_driver_handle_t *);
 typedef ze_result_t(ZE_APICALL *ze_pfnDriverGetProperties_t)(ze_driver_handle_t, ze_driver_properties_t *);
@@ -137,6 +138,9 @@ typedef ze_result_t(ZE_APICALL *ze_pfnModuleBuildLogGetString_t)(ze_module_build
 typedef ze_result_t(ZE_APICALL *ze_pfnKernelCreate_t)(ze_module_handle_t, const ze_kernel_desc_t *, ze_kernel_handle_t *);
 typedef ze_result_t(ZE_APICALL *ze_pfnKernelDestroy_t)(ze_kernel_handle_t);
 typedef ze_result_t(ZE_APICALL *ze_pfnKernelSetGroupSize_t)(ze_kernel_handle_t, uint32_t, uint32_t, uint32_t);
+typedef ze_result_t(ZE_APICALL *ze_pfnKernelSetArgumentValue_t)(ze_kernel_handle_t, uint32_t, size_t, const void *);
+typedef uint32_t ze_kernel_indirect_access_flags_t;
+typedef ze_result_t(ZE_APICALL *ze_pfnKernelSetIndirectAccess_t)(ze_kernel_handle_t, ze_kernel_indirect_access_flags_t);
 typedef ze_result_t(ZE_APICALL *ze_pfnKernelGetProperties_t)(ze_kernel_handle_t, ze_kernel_properties_t *);
 
 typedef struct {
@@ -144,21 +148,50 @@ typedef struct {
     ze_pfnKernelDestroy_t pfnDestroy;
     void *pfnSetCacheConfig;
     ze_pfnKernelSetGroupSize_t pfnSetGroupSize;
-    void *pfnSuggestGroupSize, *pfnSuggestMaxCooperativeGroupCount, *pfnSetArgumentValue, *pfnSetIndirectAccess, *pfnGetIndirectAccess,
-         *pfnGetSourceAttributes, *pfnGetProperties, *pfnGetName;
+    void *pfnSuggestGroupSize, *pfnSuggestMaxCooperativeGroupCount;
+    ze_pfnKernelSetArgumentValue_t pfnSetArgumentValue;
+    ze_pfnKernelSetIndirectAccess_t pfnSetIndirectAccess;
+    void *pfnGetIndirectAccess, *pfnGetSourceAttributes, *pfnGetProperties, *pfnGetName;
 } ze_kernel_dditable_t;
+
+typedef ze_result_t(ZE_APICALL *ze_pfnKernelSetGlobalOffsetExp_t)(ze_kernel_handle_t, uint32_t, uint32_t, uint32_t);
+
+typedef struct {
+    ze_pfnKernelSetGlobalOffsetExp_t pfnSetGlobalOffsetExp;
+    void *pfnSchedulingHintExp;
+} ze_kernel_exp_dditable_t;
+
+typedef ze_result_t(ZE_APICALL *ze_pfnSamplerCreate_t)(ze_context_handle_t, ze_device_handle_t, const ze_sampler_desc_t *,
+                                                       ze_sampler_handle_t *);
+typedef ze_result_t(ZE_APICALL *ze_pfnSamplerDestroy_t)(ze_sampler_handle_t);
+
+typedef struct {
+    ze_pfnSamplerCreate_t pfnCreate;
+    ze_pfnSamplerDestroy_t pfnDestroy;
+} ze_sampler_dditable_t;
 
 typedef ze_result_t(ZE_APICALL *ze_pfnMemAllocShared_t)(ze_context_handle_t, const ze_device_mem_alloc_desc_t *,
                                                         const ze_host_mem_alloc_desc_t *, size_t, size_t, ze_device_handle_t, void **);
 typedef ze_result_t(ZE_APICALL *ze_pfnMemAllocHost_t)(ze_context_handle_t, const ze_host_mem_alloc_desc_t *, size_t, size_t, void **);
+typedef ze_result_t(ZE_APICALL *ze_pfnMemAllocDevice_t)(ze_context_handle_t, const ze_device_mem_alloc_desc_t *, size_t, size_t,
+                                                        ze_device_handle_t, void **);
+typedef ze_result_t(ZE_APICALL *ze_pfnMemFree_t)(ze_context_handle_t, void *);
+typedef struct {
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint32_t freePolicy;
+} ze_memory_free_ext_desc_t;
+typedef ze_result_t(ZE_APICALL *ze_pfnMemFreeExt_t)(ze_context_handle_t, const ze_memory_free_ext_desc_t *, void *);
 typedef ze_result_t(ZE_APICALL *ze_pfnMemGetAllocProperties_t)(ze_context_handle_t, const void *, ze_memory_allocation_properties_t *,
                                                                ze_device_handle_t *);
 
 typedef struct {
     ze_pfnMemAllocShared_t pfnAllocShared;
-    void *pfnAllocDevice;
+    ze_pfnMemAllocDevice_t pfnAllocDevice;
     ze_pfnMemAllocHost_t pfnAllocHost;
-    void *pfnFree, *pfnGetAllocProperties, *pfnGetAddressRange, *pfnGetIpcHandle, *pfnOpenIpcHandle, *pfnCloseIpcHandle, *pfnFreeExt;
+    ze_pfnMemFree_t pfnFree;
+    void *pfnGetAllocProperties, *pfnGetAddressRange, *pfnGetIpcHandle, *pfnOpenIpcHandle, *pfnCloseIpcHandle;
+    ze_pfnMemFreeExt_t pfnFreeExt;
 } ze_mem_dditable_t;
 
 typedef ze_module_handle_t zet_module_handle_t;
@@ -175,8 +208,10 @@ ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetCommandQueueProcAddrTable(ze_api_versio
 ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetContextProcAddrTable(ze_api_version_t version, ze_context_dditable_t *table);
 ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetDriverProcAddrTable(ze_api_version_t version, ze_driver_dditable_t *table);
 ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetImageProcAddrTable(ze_api_version_t version, ze_image_dditable_t *table);
+ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetKernelExpProcAddrTable(ze_api_version_t version, ze_kernel_exp_dditable_t *table);
 ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetKernelProcAddrTable(ze_api_version_t version, ze_kernel_dditable_t *table);
 ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetMemProcAddrTable(ze_api_version_t version, ze_mem_dditable_t *table);
 ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetModuleProcAddrTable(ze_api_version_t version, ze_module_dditable_t *table);
+ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetSamplerProcAddrTable(ze_api_version_t version, ze_sampler_dditable_t *table);
 
 #endif

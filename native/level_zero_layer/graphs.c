@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "base/locks.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/kept.h"
 #include "level_zero_layer/layer.h"
 #include "recording/lists.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 static list_begin_graph next_begin;
@@ -16,32 +16,26 @@ static graph_instantiate_exp next_instantiate_exp;
 static graph_destroy next_destroy, next_destroy_executable;
 static ze_pfnDriverGetExtensionFunctionAddress_t next_function_address;
 
-static atomic_bool are_used; /* a process without graphs asks nothing */
-
-/* A list that waits for an event of one that is recorded is recorded too: the driver knows which ones are. */
-const void *graph_of(ze_command_list_handle_t list)
-{
-    void *graph = NULL;
-    bool is_recorded = are_used && driver.get_graph != NULL && driver.get_graph(list, &graph) == ZE_RESULT_SUCCESS;
-    return is_recorded ? graph : NULL;
-}
-
 static ze_result_t ZE_APICALL begin(ze_command_list_handle_t list, const void *extensions)
 {
-    are_used = true;
+    recording_begins();
     return next_begin(list, extensions);
 }
 
 static ze_result_t ZE_APICALL begin_into(ze_command_list_handle_t list, void *graph, const void *extensions)
 {
-    are_used = true;
+    recording_begins();
     return next_begin_into(list, graph, extensions);
 }
 
 static ze_result_t ZE_APICALL append(ze_command_list_handle_t list, void *executable, const void *extensions,
                                      ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
 {
+    struct kept_launches launches = {0};
+    if (graph_of(list) == NULL)
+        kept_execute(&launches, executable);
     ze_result_t result = next_append(list, executable, extensions, event, count, events);
+    kept_executed(&launches, result);
     if (result == ZE_RESULT_SUCCESS)
         list_appended_list(list, graph_of(list), executable);
     return result;

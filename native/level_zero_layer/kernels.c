@@ -5,6 +5,7 @@
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/layer.h"
 #include "recording/current_calls.h"
+#include "recording/given_kernels.h"
 
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ static void forget(const void *handle)
     free(records_remove(&kernels, handle));
     lock_give(LOCK_RECORDER);
     counters_forget_kernel(handle);
+    given_kernel_gone(handle);
 }
 
 struct shape kernel_shape(const void *handle, const ze_group_count_t *groups)
@@ -73,6 +75,7 @@ static ze_result_t ZE_APICALL create(ze_module_handle_t module, const ze_kernel_
         return result;
     forget(*kernel);
     counters_created(*kernel, module, description->pKernelName);
+    given_kernel_created(*kernel, counters_identity(module), description->pKernelName);
     ze_kernel_properties_t properties = {.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES};
     if (driver.kernel_properties != NULL && driver.kernel_properties(*kernel, &properties) == ZE_RESULT_SUCCESS)
         kernel_group_size(*kernel, properties.requiredGroupSizeX, properties.requiredGroupSizeY, properties.requiredGroupSizeZ);

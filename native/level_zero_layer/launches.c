@@ -1,9 +1,11 @@
 /* What a capture counts of command lists: the kernels that they launch. */
 #define _GNU_SOURCE
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/kept.h"
 #include "level_zero_layer/layer.h"
 #include "recording/current_calls.h"
 #include "recording/lists.h"
+#include "recording/spool.h"
 
 static ze_pfnCommandListCreate_t next_create;
 static ze_pfnCommandListCreateImmediate_t next_create_immediate;
@@ -18,6 +20,8 @@ static list_launch_with_arguments next_launch_with_arguments;
 static list_create_clone next_create_clone;
 static list_append_lists next_append_lists;
 static list_append_lists_with_parameters next_append_lists_with_parameters;
+static list_update next_update;
+static list_update_kernels next_update_kernels;
 static ze_pfnCommandQueueExecuteCommandLists_t next_execute;
 
 static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device,
@@ -25,7 +29,7 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
 {
     ze_result_t result = next_create(context, device, description, list);
     if (result == ZE_RESULT_SUCCESS)
-        list_created(*list, device, false);
+        list_created(*list, &(struct list_home){.device = device, .context = context});
     return result;
 }
 
@@ -34,7 +38,7 @@ static ze_result_t ZE_APICALL create_immediate(ze_context_handle_t context, ze_d
 {
     ze_result_t result = next_create_immediate(context, device, description, list);
     if (result == ZE_RESULT_SUCCESS)
-        list_created(*list, device, true);
+        list_created(*list, &(struct list_home){.device = device, .context = context, .is_immediate = true});
     return result;
 }
 
@@ -67,13 +71,16 @@ static void appended(ze_command_list_handle_t list, ze_kernel_handle_t kernel, c
     list_appended(list, graph_of(list), kernel, &shape);
 }
 
-/* Defines a function that appends one launch; `known` is what is known of the number of groups. */
+/* Defines a function that appends one launch; `known` is what is known of the number of groups: NULL, if memory holds it. */
 #define LAUNCH(name, called, next, known)                                                                            \
     static ze_result_t ZE_APICALL name(ze_command_list_handle_t list, ze_kernel_handle_t kernel,                     \
                                        const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,      \
                                        ze_event_handle_t *events)                                                    \
     {                                                                                                                \
+        struct kept_launches launches = {0};                                                                         \
+        kept_append(&launches, list, &(struct launching){kernel, groups, (known) == NULL, NULL, 0});                 \
         ze_result_t result = NOTED(called, next(list, kernel, groups, event, count, events));                        \
+        kept_appended(&launches, list, result);                                                                      \
         if (result == ZE_RESULT_SUCCESS)                                                                             \
             appended(list, kernel, known);                                                                           \
         return result;                                                                                               \
@@ -87,7 +94,11 @@ static ze_result_t ZE_APICALL launch_several(ze_command_list_handle_t list, uint
                                              const uint32_t *count_buffer, const ze_group_count_t *groups,
                                              ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
 {
+    struct kept_launches launches = {0};
+    for (uint32_t index = 0; kernels != NULL && groups != NULL && index < kernel_count; ++index)
+        kept_append(&launches, list, &(struct launching){kernels[index], &groups[index], true, count_buffer, index});
     ze_result_t result = next_launch_several(list, kernel_count, kernels, count_buffer, groups, event, count, events);
+    kept_appended(&launches, list, result);
     for (uint32_t index = 0; result == ZE_RESULT_SUCCESS && index < kernel_count; ++index)
         appended(list, kernels[index], NULL);
     return result;
@@ -97,7 +108,10 @@ static ze_result_t ZE_APICALL launch_with_parameters(ze_command_list_handle_t li
                                                      const ze_group_count_t *groups, const void *extensions,
                                                      ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
 {
+    struct kept_launches launches = {0};
+    kept_append(&launches, list, &(struct launching){kernel, groups, false, NULL, 0});
     ze_result_t result = next_launch_with_parameters(list, kernel, groups, extensions, event, count, events);
+    kept_appended(&launches, list, result);
     if (result == ZE_RESULT_SUCCESS)
         appended(list, kernel, groups);
     return result;
@@ -108,8 +122,12 @@ static ze_result_t ZE_APICALL launch_with_arguments(ze_command_list_handle_t lis
                                                     const void *extensions, ze_event_handle_t event, uint32_t count,
                                                     ze_event_handle_t *events)
 {
+    struct kept_launches launches = {0};
+    kept_given_unseen(kernel);
+    kept_append(&launches, list, &(struct launching){kernel, &groups, false, NULL, 0});
     ze_result_t result =
         next_launch_with_arguments(list, kernel, groups, size, arguments, extensions, event, count, events);
+    kept_appended(&launches, list, result);
     if (result == ZE_RESULT_SUCCESS) {
         kernel_group_size(kernel, size.x, size.y, size.z);
         appended(list, kernel, &groups);
@@ -125,10 +143,21 @@ static void lists_appended(ze_command_list_handle_t list, uint32_t count, ze_com
         list_appended_list(list, graph, lists[index]);
 }
 
+/* Keeps what an immediate list launches through others, if it is not recorded. */
+static void lists_come(struct kept_launches *launches, ze_command_list_handle_t list, uint32_t count, ze_command_list_handle_t *lists)
+{
+    bool is_recorded = graph_of(list) != NULL;
+    for (uint32_t index = 0; lists != NULL && !is_recorded && index < count; ++index)
+        kept_execute(launches, lists[index]);
+}
+
 static ze_result_t ZE_APICALL append_lists(ze_command_list_handle_t list, uint32_t list_count, ze_command_list_handle_t *lists,
                                            ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
 {
+    struct kept_launches launches = {0};
+    lists_come(&launches, list, list_count, lists);
     ze_result_t result = next_append_lists(list, list_count, lists, event, count, events);
+    kept_executed(&launches, result);
     if (result == ZE_RESULT_SUCCESS)
         lists_appended(list, list_count, lists);
     return result;
@@ -139,7 +168,10 @@ static ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handl
                                                            ze_event_handle_t event, uint32_t count,
                                                            ze_event_handle_t *events)
 {
+    struct kept_launches launches = {0};
+    lists_come(&launches, list, list_count, lists);
     ze_result_t result = next_append_lists_with_parameters(list, list_count, lists, extensions, event, count, events);
+    kept_executed(&launches, result);
     if (result == ZE_RESULT_SUCCESS)
         lists_appended(list, list_count, lists);
     return result;
@@ -148,9 +180,35 @@ static ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handl
 static ze_result_t ZE_APICALL execute(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t *lists,
                                       ze_fence_handle_t fence)
 {
+    struct kept_launches launches = {0};
+    for (uint32_t index = 0; lists != NULL && index < count; ++index)
+        kept_execute(&launches, lists[index]);
     ze_result_t result = NOTED("zeCommandQueueExecuteCommandLists", next_execute(queue, count, lists, fence));
+    kept_executed(&launches, result);
     for (uint32_t index = 0; result == ZE_RESULT_SUCCESS && index < count; ++index)
         list_executed(lists[index]);
+    return result;
+}
+
+/* What a launch of the list was given may be another now. */
+static void changed(ze_command_list_handle_t list, ze_result_t result)
+{
+    if (result == ZE_RESULT_SUCCESS && list_changed(list))
+        spool_missing("launches of a command list that was changed after it was closed", 0);
+}
+
+static ze_result_t ZE_APICALL update(ze_command_list_handle_t list, const void *changes)
+{
+    ze_result_t result = next_update(list, changes);
+    changed(list, result);
+    return result;
+}
+
+static ze_result_t ZE_APICALL update_kernels(ze_command_list_handle_t list, uint32_t count, uint64_t *commands,
+                                             ze_kernel_handle_t *kernels)
+{
+    ze_result_t result = next_update_kernels(list, count, commands, kernels);
+    changed(list, result);
     return result;
 }
 
@@ -179,6 +237,9 @@ void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t 
         return;
     PUT_IN_FRONT(table->create_clone, create_clone, next_create_clone);
     PUT_IN_FRONT(table->append_lists, append_lists, next_append_lists);
+    PUT_IN_FRONT(table->update, update, next_update);
+    if ((int)version >= LIST_TABLE_WITH_KERNELS)
+        PUT_IN_FRONT(table->update_kernels, update_kernels, next_update_kernels);
 }
 
 void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version)

@@ -25,11 +25,21 @@ void launches_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t ver
 void launches_hook_newer_lists(struct newer_list_table *table, ze_api_version_t version);
 void launches_hook_queues(ze_command_queue_dditable_t *table, ze_api_version_t version);
 
+/* images.c: living images, as they were made. */
+void images_hook(ze_image_dditable_t *table, ze_api_version_t version);
+/* False if the handle is no image's that is known. */
+bool image_description(const void *image, ze_image_desc_t *description);
+/* Returns 0 for formats whose pixels are not each in bytes of their own. */
+size_t image_pixel_size(ze_image_format_layout_t layout);
+
 /* graphs.c: graphs, which record what is appended to immediate lists. The table of drivers gives functions by their names. */
 void graphs_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version);
 void graphs_hook_graphs(struct graph_table *table, ze_api_version_t version);
 void graphs_hook_executables(struct executable_graph_table *table, ze_api_version_t version);
 void graphs_hook_driver(ze_driver_dditable_t *table, ze_api_version_t version);
+
+/* recorded_lists.c: a list is going to be recorded in a graph. */
+void recording_begins(void);
 /* Returns the graph that records what was just appended to the list; NULL if it went to the device. */
 const void *graph_of(ze_command_list_handle_t list);
 
@@ -41,7 +51,6 @@ void simulation_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t v
 bool simulation_is_of_device(const void *memory);
 
 /* simulated_images.c: what is copied out of their images. */
-void simulation_hook_images(ze_image_dditable_t *table, ze_api_version_t version);
 void simulation_hook_image_copies(ze_command_list_dditable_t *table, ze_api_version_t version);
 
 #endif

@@ -42,16 +42,22 @@ typedef ze_result_t(ZE_APICALL *list_begin_into_graph)(ze_command_list_handle_t,
 typedef ze_result_t(ZE_APICALL *list_get_graph)(ze_command_list_handle_t, void **);
 typedef ze_result_t(ZE_APICALL *list_append_graph)(ze_command_list_handle_t, void *, const void *, ze_event_handle_t, uint32_t,
                                                    ze_event_handle_t *);
+typedef ze_result_t(ZE_APICALL *list_update)(ze_command_list_handle_t, const void *);
+typedef ze_result_t(ZE_APICALL *list_update_kernels)(ze_command_list_handle_t, uint32_t, uint64_t *, ze_kernel_handle_t *);
 typedef ze_result_t(ZE_APICALL *graph_instantiate)(void *, const void *, void **);
 typedef ze_result_t(ZE_APICALL *graph_instantiate_exp)(void *, void **, const void *);
 typedef ze_result_t(ZE_APICALL *graph_destroy)(void *);
 
-/* zeGetCommandListExpProcAddrTable fills one of these (since 1.9). */
+/* zeGetCommandListExpProcAddrTable fills one of these (since 1.9; the last two entries since 1.10). */
 struct newer_list_table {
     list_create_clone create_clone;
     list_append_lists append_lists;
+    void *next_command;
+    list_update update;
+    void *update_signal_event, *update_wait_events, *next_command_with_kernels;
+    list_update_kernels update_kernels;
 };
-enum { LIST_TABLE_VERSION = ZE_MAKE_VERSION(1, 9) };
+enum { LIST_TABLE_VERSION = ZE_MAKE_VERSION(1, 9), LIST_TABLE_WITH_KERNELS = ZE_MAKE_VERSION(1, 10) };
 
 /* And these (since 1.17). */
 struct graph_table {

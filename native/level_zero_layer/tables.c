@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base/zeros.h"
 #include "level_zero_layer/driver.h"
+#include "level_zero_layer/kept.h"
 #include "level_zero_layer/layer.h"
 #include "recording/counters.h"
 #include "recording/current_calls.h"
@@ -13,7 +14,7 @@
 
 #include <stdbool.h>
 
-static bool captures, simulates;
+static bool captures, simulates, keeps;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -26,6 +27,7 @@ __attribute__((constructor)) static void begin(void)
     kernels_watch();
     lists_watch();
     modules_open();
+    keeps = kept_open();
     spool_here();
 }
 
@@ -37,6 +39,21 @@ static void hook_lists(ze_command_list_dditable_t *table, ze_api_version_t versi
     }
     if (captures)
         launches_hook_lists(table, version);
+}
+
+static void hook_kernels(ze_kernel_dditable_t *table, ze_api_version_t version)
+{
+    kernels_hook(table, version);
+    if (keeps)
+        kept_hook_kernels(table, version);
+}
+
+static void hook_memory(ze_mem_dditable_t *table, ze_api_version_t version)
+{
+    if (simulates)
+        simulation_hook_memory(table, version);
+    if (keeps)
+        kept_hook_memory(table, version);
 }
 
 /* Defines the function that the loader asks for a table, with the hook that it gets `when` that is so. For a table that the driver
@@ -55,7 +72,9 @@ static void hook_lists(ze_command_list_dditable_t *table, ze_api_version_t versi
     }
 
 TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, captures, modules_hook)
-TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, captures, kernels_hook)
+TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, captures, hook_kernels)
+TABLE(zeGetKernelExpProcAddrTable, ze_kernel_exp_dditable_t, keeps, kept_hook_newer_kernels)
+TABLE(zeGetSamplerProcAddrTable, ze_sampler_dditable_t, keeps, kept_hook_samplers)
 TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, captures || simulates, hook_lists)
 TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, captures, launches_hook_queues)
 TABLE(zeGetCommandListExpProcAddrTable, struct newer_list_table, captures, launches_hook_newer_lists)
@@ -63,5 +82,5 @@ TABLE(zeGetGraphProcAddrTable, struct graph_table, captures, graphs_hook_graphs)
 TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, captures, graphs_hook_executables)
 TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, captures, graphs_hook_driver)
 TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, simulates, simulation_hook_contexts)
-TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, simulates, simulation_hook_memory)
-TABLE(zeGetImageProcAddrTable, ze_image_dditable_t, simulates, simulation_hook_images)
+TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, simulates || keeps, hook_memory)
+TABLE(zeGetImageProcAddrTable, ze_image_dditable_t, simulates || keeps, images_hook)

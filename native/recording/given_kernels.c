@@ -136,6 +136,15 @@ void given_kernel_cloned(const void *clone, const void *of)
     lock_give(LOCK_RECORDER);
 }
 
+void given_kernel_gone(const void *kernel)
+{
+    if (records_none(&kernels))
+        return;
+    lock_take(LOCK_RECORDER);
+    kernel_is(kernel, NULL);
+    lock_give(LOCK_RECORDER);
+}
+
 /* Most applications have kernels of which no launch is kept: they pay for a look at a number. */
 static bool is_known(const void *kernel)
 {
@@ -185,26 +194,51 @@ void given_reaches(struct given_kernel *own, const void *pointers, size_t size)
     own->reachable_count = size / sizeof *own->reachable;
 }
 
+/* Returns a copy, as of a launch of this number; NULL if there is no memory. */
+static struct given_kernel *copy_for(const struct given_kernel *own, uint64_t number, bool if_slowest)
+{
+    struct given_kernel *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *own;
+    copy->number = number;
+    copy->if_slowest = if_slowest;
+    if (own_lists(copy, own))
+        return copy;
+    free(copy);
+    return NULL;
+}
+
 struct given_kernel *given_for_launch(const void *kernel)
 {
     if (records_none(&kernels))
         return NULL;
-    struct given_kernel *copy = NULL;
     lock_take(LOCK_RECORDER);
     const struct known_kernel *known = find(kernel);
     bool if_slowest = false;
     uint64_t number = known != NULL ? chosen_launch(known->own.name, &if_slowest) : 0;
-    if (number != 0 && (copy = malloc(sizeof *copy)) != NULL) {
-        *copy = known->own;
-        copy->number = number;
-        copy->if_slowest = if_slowest;
-        if (!own_lists(copy, &known->own)) {
-            free(copy);
-            copy = NULL;
-        }
-    }
+    struct given_kernel *copy = number != 0 ? copy_for(&known->own, number, if_slowest) : NULL;
     lock_give(LOCK_RECORDER);
     return copy;
+}
+
+struct given_kernel *given_until_now(const void *kernel)
+{
+    if (records_none(&kernels))
+        return NULL;
+    lock_take(LOCK_RECORDER);
+    const struct known_kernel *known = find(kernel);
+    struct given_kernel *copy = known != NULL ? copy_for(&known->own, 0, false) : NULL;
+    lock_give(LOCK_RECORDER);
+    return copy;
+}
+
+bool given_launched(struct given_kernel *given_kernel)
+{
+    lock_take(LOCK_RECORDER);
+    given_kernel->number = chosen_launch(given_kernel->name, &given_kernel->if_slowest);
+    lock_give(LOCK_RECORDER);
+    return given_kernel->number != 0;
 }
 
 void given_kernels_watch(void)

@@ -8,6 +8,7 @@
 #include "recording/growing_files.h"
 #include "recording/spool.h"
 
+#include <string.h>
 #include <unistd.h>
 
 static void numbers(struct writer *fields, const char *name, unsigned count, const size_t *values)
@@ -88,6 +89,8 @@ static bool write_memory(const char *name, uint64_t number, const struct reached
 {
     const uint64_t refused[3] = {number, (uint64_t)-(int64_t)memory->refused_before, (uint64_t)-(int64_t)memory->refused_after};
     bool is_whole = (refused[1] == 0 && refused[2] == 0) || write_field(name, "refused", refused, sizeof refused);
+    if (is_whole && memory->why != NULL)
+        is_whole = write_field(name, "unread", &number, sizeof number) && write_field(name, "why", memory->why, strlen(memory->why));
     if (is_whole && memory->before != NULL)
         is_whole = write_field(name, "before", &number, sizeof number) &&
                    write_field(name, "content", memory->before, memory->row.size);

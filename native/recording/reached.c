@@ -1,6 +1,12 @@
+#define _GNU_SOURCE
 #include "recording/reached.h"
 
 #include "base/arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 uint64_t image_form_size(const struct image_form *image)
 {
@@ -62,6 +68,17 @@ void reached_pointer(struct reached_list *list, struct argument_row *row, const 
     row->offset = (uintptr_t)pointer - (uintptr_t)allocation.address;
 }
 
+void reached_words(struct reached_list *list, const void *value, size_t size)
+{
+    for (size_t offset = 0; offset + sizeof(void *) <= size; offset += sizeof(void *)) {
+        const void *word;
+        struct allocation allocation;
+        memcpy(&word, (const char *)value + offset, sizeof word);
+        if (allocation_of(word, &allocation))
+            add_allocation(list, &allocation);
+    }
+}
+
 static void visit(const struct allocation *each, void *to)
 {
     add_allocation(to, each);
@@ -80,10 +97,50 @@ void reached_beside(struct reached_list *list, const struct given_kernel *given_
             allocations_visit(context, MEMORY_HOST + index, visit, list);
 }
 
+void reached_by_nothing(struct reached_list *list)
+{
+    for (size_t index = 0; index < list->count; ++index) {
+        struct reached *memory = &list->items[index];
+        uint64_t kind = memory->row.kind;
+        memory->is_written = false;
+        memory->is_unread = kind != MEMORY_SVM && kind != MEMORY_HOST && kind != MEMORY_SHARED;
+        memory->why = memory->is_unread ? "a simulated device gives back nothing of it" : "nothing runs on a simulated device";
+    }
+}
+
+bool memory_peek(void *to, const void *from, size_t size)
+{
+    enum { MOST = 1 << 30 }; /* the kernel reads less than 2 GB in a call */
+    for (size_t done = 0; done < size;) {
+        size_t part = size - done < MOST ? size - done : MOST;
+        const struct iovec here = {(char *)to + done, part}, there = {(char *)(uintptr_t)from + done, part};
+        ssize_t count = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+        if (count <= 0)
+            return false;
+        done += (size_t)count;
+    }
+    return true;
+}
+
+void reached_peek(struct reached_list *list)
+{
+    for (size_t index = 0; index < list->count; ++index) {
+        struct reached *memory = &list->items[index];
+        if (memory->is_unread)
+            continue;
+        memory->before = memory->row.size > 0 ? malloc(memory->row.size) : NULL;
+        if (memory->before != NULL && memory_peek(memory->before, memory->address, memory->row.size))
+            continue;
+        memory->why = memory->before == NULL ? "there was no memory for its contents" : "the processor may not read it";
+        free(memory->before);
+        memory->before = NULL;
+    }
+}
+
 void reached_count(struct reached_list *list)
 {
     for (size_t index = 0; index < list->count; ++index)
-        list->size += list->items[index].row.size * (list->items[index].is_written ? 2 : 1);
+        list->size += list->items[index].row.size * (!list->items[index].is_unread + list->items[index].is_written);
 }
 
 void reached_free(struct reached_list *list)

@@ -25,7 +25,9 @@ struct reached {
     void *object;          /* retained; NULL: an allocation */
     const void *address;   /* of that */
     unsigned char *before, *after;
-    bool is_written;       /* a kernel may write to it */
+    bool is_unread;        /* what it has before is not read */
+    bool is_written;       /* a kernel may write to it, so what it has after is read */
+    const char *why;       /* why that is so; NULL: no reason is known */
     int refused_before, refused_after; /* the driver's answer to what read it */
 };
 /* An argument as files have it; a value's bytes come behind it. `kind` is 1 (value), 2 (local), 3 (memory), 4 (sampler), 5 (pointer),
@@ -51,8 +53,17 @@ uint64_t reached_add(struct reached_list *list, const struct reached *memory);
 uint64_t reached_number(const struct reached_list *list, const void *object, const void *address);
 /* Adds the allocation that a pointer of an argument points into, unless it is there. */
 void reached_pointer(struct reached_list *list, struct argument_row *row, const void *pointer);
+/* Adds the allocations that words of a value point into. */
+void reached_words(struct reached_list *list, const void *value, size_t size);
 /* Adds allocations that the application says the kernel reaches beside its arguments. */
 void reached_beside(struct reached_list *list, const struct given_kernel *given_kernel, const void *context);
+/* Nothing runs on the device, which is simulated: no memory has contents after the launch, and only what the processor reaches has some
+ * before it. */
+void reached_by_nothing(struct reached_list *list);
+/* Reads memory of this process; false if not all of it may be read. */
+bool memory_peek(void *to, const void *from, size_t size);
+/* Reads what the processor reaches. An address that it may not read is an error, not a signal: another thread may have freed it. */
+void reached_peek(struct reached_list *list);
 /* Counts the bytes of all contents that are to be read. */
 void reached_count(struct reached_list *list);
 void reached_free(struct reached_list *list);

@@ -23,7 +23,7 @@ struct kept_launch {
     struct reached_list reached;
     char *file;
     struct reading reading;
-    bool is_ordered, is_own_event, is_failed;
+    bool is_ordered, is_simulated, is_own_event, is_failed;
     cl_event own_event, *event; /* where the driver puts the launch's: the application's place, or the former */
     cl_event launch_event;      /* held; NULL: not needed */
     cl_event *waits;            /* the application's, and the last command's */
@@ -169,6 +169,9 @@ static bool prepare(struct kept_launch *launch, const struct launching *launchin
     launch->reading = (struct reading){.queue = launching->queue, .context = context};
     if (!reached_find(&launch->reached, context, launching->kernel, launch->given_kernel))
         return false;
+    if (launch->is_simulated)
+        reached_by_nothing(&launch->reached);
+    reached_count(&launch->reached);
     launch->file = kept_file_begin(launch->given_kernel, &launch->reached, known_queue_device(launching->queue),
                                    launching->dimensions, launching->offset, launching->global, launching->local);
     return launch->file != NULL;
@@ -198,11 +201,14 @@ struct kept_launch *kept_launch_begin(struct launching *launching)
         return given_free(own), NULL;
     launch->given_kernel = own;
     launch->is_ordered = is_in_order(launching->queue);
+    launch->is_simulated = is_simulated(known_queue_device(launching->queue));
     if (!prepare(launch, launching)) {
         release(launch);
         return NULL;
     }
-    for (size_t index = 0; index < launch->reached.count; ++index) {
+    if (launch->is_simulated)
+        reached_peek(&launch->reached); /* a command of the driver's would read what lies there, which is no content */
+    for (size_t index = 0; !launch->is_simulated && index < launch->reached.count; ++index) {
         struct reached *memory = &launch->reached.items[index];
         contents_read(&launch->reading, memory, &memory->before, &memory->refused_before, launching->count, launching->events);
     }

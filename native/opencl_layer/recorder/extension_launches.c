@@ -137,7 +137,7 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_
     cl_command_buffer_khr buffer = functions.create(count, queues, properties, error_ret);
     if (buffer != NULL) {
         remember(buffer, functions.platform);
-        list_created(buffer, device, false);
+        list_created(buffer, &(struct list_home){.device = device});
     }
     return buffer;
 }

@@ -179,6 +179,8 @@ bool event_hold_for_capture(cl_event event);
 void event_give_back(cl_event event);
 
 /* simulated_memory.c: what an application reads back from simulated devices is zero. */
+/* Whether the device is one that is simulated. */
+bool is_simulated(cl_device_id device);
 /* Puts its functions into the table, in front of those `behind`, if devices are simulated and it is asked for. */
 void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
 /* Returns its function in front of the platform's, if it has one of that name and is there, else the platform's. */

@@ -18,12 +18,12 @@
 static const char HOST_ALLOC[] = "clHostMemAllocINTEL", SHARED_ALLOC[] = "clSharedMemAllocINTEL",
                   COPY[] = "clEnqueueMemcpyINTEL", ALLOCATION_INFO[] = "clGetMemAllocInfoINTEL";
 
-static const cl_icd_dispatch *next; /* NULL: no device is simulated */
+static const cl_icd_dispatch *next; /* NULL: what is read stays as the driver leaves it */
+static bool simulates;
 
-/* Whether the device is the simulated driver's: there may be others. */
-static bool is_simulated(cl_device_id device)
+bool is_simulated(cl_device_id device)
 {
-    return device != NULL && compiler_of(device) == &igc_compiler;
+    return device != NULL && simulates && compiler_of(device) == &igc_compiler; /* there may be other drivers */
 }
 
 /* Returns a function of the device's platform by its name; NULL if it has none. */
@@ -266,7 +266,8 @@ void *simulated_memory_function(const char *name, void *of_platform)
 
 void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
 {
-    if (getenv("KERNLENS_CAPTURE_ZEROS") == NULL || !device_is_simulated())
+    simulates = device_is_simulated();
+    if (getenv("KERNLENS_CAPTURE_ZEROS") == NULL || !simulates)
         return;
     next = behind;
     forks_watch(after_fork);

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.verbs.capture.kept_files import read_kept_file
 from kernlens.verbs.capture.spool import Spool
 from kernlens.verbs.capture.spooled import Counter, Shape, read_counters
 from tests.integration.capture.capture_fixtures import HERE
@@ -71,7 +72,7 @@ def test_graphs_count_each_time_they_are_appended(word: str, driver: Driver, tmp
 )
 def test_graphs_of_four_threads_under_sanitizers_and_valgrind(way: str, tmp_path: Path) -> None:
     """On a driver of the tests, as Intel's one with graphs does not start below valgrind."""
-    driver = tmp_path / "libze_intel_gpu.so.1"
+    driver, launches = tmp_path / "libze_intel_gpu.so.1", 4 * 50 * (2 * 5 + 2)
     flags = ["-std=gnu11", "-g", f"-I{NATIVE}", f'-DLEVEL_ZERO_DRIVER="{driver.name}"', "-Wall", "-Wextra", "-Werror"]
     if way != "valgrind":
         flags += [f"-fsanitize={way}", "-fno-sanitize-recover=all"]
@@ -87,12 +88,21 @@ def test_graphs_of_four_threads_under_sanitizers_and_valgrind(way: str, tmp_path
     # Sanitizers of this age do not know how far kernels of today spread a process's memory.
     before = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9"] if way == "valgrind" else ["setarch", "-R"]
     variables = {"KERNLENS_CAPTURE": str(tmp_path), "LD_LIBRARY_PATH": str(tmp_path), "PATH": os.environ["PATH"]}
+    variables |= {"KERNLENS_CAPTURE_LAUNCH": "k:every=1", "KERNLENS_CAPTURE_LAUNCH_BYTES": str(launches * 256)}
+    variables |= {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1"}
     done = subprocess.run(
         [*before, str(program)], env=variables, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
     assert not Spool(tmp_path).missing()
-    assert sum(counter.launches for counter in _counters(tmp_path)) == 4 * 50 * (2 * 5 + 2)
+    assert sum(counter.launches for counter in _counters(tmp_path)) == launches
+    whole = [read_kept_file(path) for path in Spool(tmp_path).files("launch")]
+    assert {each.launch.number for each in whole} == set(range(1, launches + 1))
+    for each in whole:
+        (memory,) = each.launch.memory
+        assert memory.before is not None
+        assert memory.before() == memory.address.to_bytes(8, "little") * (256 // 8), "not that of another thread"
+        assert (each.launch.global_size, each.launch.arguments[0].kind) == ((32, 1, 1), "pointer")
 
 
 CLONES = """\
@@ -106,7 +116,7 @@ int main(void)
     counters_watch();
     lists_watch();
     counters_created(&kernel, &module, "cloned");
-    list_created(&list, &device, false);
+    list_created(&list, &(struct list_home){.device = &device});
     list_appended(&list, NULL, &kernel, &shape);
     list_cloned(&clone, &list);
     list_appended(&list, NULL, &kernel, &shape); /* which the clone does not have */

@@ -225,3 +225,59 @@ def test_a_killed_application_leaves_finished_launches_whole(
         assert sum("had not ended" in each or "was to be kept" in each for each in done.missing) >= begun
         shutil.rmtree(work)
     assert whole > 100
+
+
+SIMULATED = """\
+#include <CL/cl.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+    const char *text = "kernel void add(global int *a, global int *b) { a[get_global_id(0)] += b[0]; }";
+    cl_platform_id platforms[8];
+    cl_device_id device = NULL;
+    cl_uint count = 0;
+    char name[256] = "";
+    clGetPlatformIDs(8, platforms, &count);
+    for (cl_uint index = 0; index < count && strstr(name, "Intel") == NULL; ++index) {
+        clGetPlatformInfo(platforms[index], CL_PLATFORM_NAME, sizeof name, name, NULL);
+        clGetDeviceIDs(platforms[index], CL_DEVICE_TYPE_GPU, 1, &device, NULL);
+    }
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    clBuildProgram(program, 1, &device, "", NULL, NULL);
+    cl_kernel kernel = clCreateKernel(program, "add", NULL);
+    int bytes[256];
+    memset(bytes, 7, sizeof bytes);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof bytes, bytes, NULL);
+    int *shared = clSVMAlloc(context, CL_MEM_READ_WRITE, sizeof bytes, 0);
+    clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, shared, sizeof bytes, 0, NULL, NULL);
+    memset(shared, 9, sizeof bytes);
+    clEnqueueSVMUnmap(queue, shared, 0, NULL, NULL);
+    clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    clSetKernelArgSVMPointer(kernel, 1, shared);
+    size_t size = 256;
+    printf("%d", clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
+    printf(" %d\\n", clFinish(queue));
+}
+"""
+
+
+def test_nothing_is_claimed_of_what_a_simulated_device_gives_back(tmp_path: Path) -> None:
+    """Nothing runs there: no memory has contents after the launch, and a buffer's are not those that the driver reads back."""
+    source = tmp_path / "app.c"
+    source.write_text(SIMULATED)
+    subprocess.run(["gcc", "-DCL_TARGET_OPENCL_VERSION=300", "-o", tmp_path / "app", source, "-lOpenCL"], check=True)
+    command = [*MAIN, "capture", "--simulate", "dg2", "--launch", "add", "-o", str(tmp_path / "x.klens")]
+    done = subprocess.run(
+        [*command, "--", str(tmp_path / "app")], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "0 0\n"), done.stderr
+    (launch,) = launches_of(tmp_path / "x.klens")
+    buffer, shared = launch.memory
+    assert (buffer.kind, buffer.before, buffer.after) == ("buffer", None, None)
+    assert buffer.why == "a simulated device gives back nothing of it"
+    assert shared.before is not None
+    assert (shared.kind, shared.before(), shared.after) == ("svm", bytes([9]) * 1024, None)
+    assert shared.why == "nothing runs on a simulated device"

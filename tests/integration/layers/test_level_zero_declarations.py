@@ -17,7 +17,7 @@ FUNCTION = re.compile(r"typedef ze_result_t\(ZE_APICALL \*(\w+)\)\((.*?)\);", re
 
 def questions() -> list[str]:
     """Sizes, the offset and size of each member, the values of enumerations and macros, as expressions of C."""
-    text = "".join((OWN / name).read_text() for name in ("ze_api.h", "ze_ddi.h"))
+    text = "".join((OWN / name).read_text() for name in ("ze_api.h", "ze_images.h", "ze_ddi.h"))
     asked = [*re.findall(r"#define (ZE_MAX_\w+)", text), "ZE_MAKE_VERSION(3, 7)"]
     for body, name in STRUCT.findall(text):
         members = re.findall(r"(\w+)(?:\[\w+\])?(?=[,;])", body)

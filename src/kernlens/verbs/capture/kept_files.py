@@ -77,8 +77,10 @@ def read_kept_file(path: Path) -> KeptFile:
             _add_content(fields.memory, place, side, size, content, path)
         elif size > _MOST_OF_FIELD:
             raise _damaged(path, start)
-        elif name in ("before", "after"):
+        elif name in ("before", "after", "unread"):
             side, place = name, _NUMBER.unpack(_sized(content(), _NUMBER.size, path))[0]
+        elif name == "why":
+            _add_reason(fields.memory, place, content(), path)
         else:
             _add_field(fields, name, content(), path)
     return KeptFile(_launch(fields, path), fields.program, fields.numbers.get("device", 0), has_ended)
@@ -144,6 +146,12 @@ def _add_content(
         raise _damaged(path, 0)
     known = memory[place]
     memory[place] = replace(known, before=content) if side == "before" else replace(known, after=content)
+
+
+def _add_reason(memory: list[KeptMemory], place: int, content: bytes, path: Path) -> None:
+    if place >= len(memory):
+        raise _damaged(path, 0)
+    memory[place] = replace(memory[place], why=content.decode("utf-8", "replace"))
 
 
 def _add_field(fields: _Fields, name: str, content: bytes, path: Path) -> None:

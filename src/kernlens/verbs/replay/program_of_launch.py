@@ -16,6 +16,14 @@ from kernlens.toolchain.sources.includes import existing_source, include_folders
 from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.toolchain.sources.source_reading import is_wide, read_named
 
+#: Options of Level Zero that OpenCL has under another name; it has no others that begin as they do.
+_OF_OPENCL = {
+    "-ze-opt-disable": "-cl-opt-disable",
+    "-ze-opt-large-register-file": "-cl-intel-256-GRF-per-thread",
+    "-ze-opt-greater-than-4GB-buffer-required": "-cl-intel-greater-than-4GB-buffer-required",
+    "-ze-intel-greater-than-4GB-buffer-required": "-cl-intel-greater-than-4GB-buffer-required",
+    "-ze-intel-enable-auto-large-GRF-mode": "-cl-intel-enable-auto-large-GRF-mode",
+}
 #: A program as the child takes it.
 Program = dict[str, Any]
 
@@ -113,6 +121,9 @@ def _text_or_module(build: Build, options: str, folder: str) -> tuple[str | None
     if sources:
         return sources[0].text, options, b""
     spirv = build.spirv
+    if "-ze-" in options:
+        words = [_OF_OPENCL.get(word, word) for word in split_options(options)]
+        options = join_options([word for word in words if not word.startswith("-ze-")])
     return None, options, specialized(memoryview(spirv), build.constants) if spirv and build.constants else spirv
 
 

@@ -211,6 +211,11 @@ class _Replay:
             return self._run(driver, folder, is_binary=self._settings.binary)
         except OpenCLError as error:
             build = self._recorded.build
+            if error.call == "clCreateProgramWithIL":
+                raise UnsupportedError(
+                    f"{self._device['name']} ({self._device['platform']}) takes no SPIR-V, and the recording has no"
+                    f" source of {build.name}; Intel's GPU driver takes it ({error})"
+                ) from error
             has_binary = build.binary and not self._settings.binary and _is_recorded(self._device, build)
             if error.code == BUILD_PROGRAM_FAILURE and not has_binary and includes_more(build):
                 more = "the source includes files that the recording does not hold: on the machine that has them,"

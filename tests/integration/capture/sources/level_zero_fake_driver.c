@@ -41,6 +41,26 @@ static ze_result_t set_group_size(ze_kernel_handle_t kernel, uint32_t x, uint32_
     return ZE_RESULT_SUCCESS;
 }
 
+static ze_result_t set_argument(ze_kernel_handle_t kernel, uint32_t number, size_t size, const void *value)
+{
+    (void)kernel, (void)number, (void)size, (void)value;
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t allocate(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *description, size_t size, size_t alignment,
+                            void **memory)
+{
+    (void)context, (void)description, (void)alignment;
+    *memory = malloc(size);
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t free_memory(ze_context_handle_t context, void *memory)
+{
+    (void)context;
+    return destroy(memory);
+}
+
 static ze_result_t launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups,
                           ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
 {
@@ -125,6 +145,15 @@ ze_result_t zeGetKernelProcAddrTable(ze_api_version_t version, ze_kernel_dditabl
     table->pfnCreate = create_kernel;
     table->pfnDestroy = (ze_pfnKernelDestroy_t)destroy;
     table->pfnSetGroupSize = set_group_size;
+    table->pfnSetArgumentValue = set_argument;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeGetMemProcAddrTable(ze_api_version_t version, ze_mem_dditable_t *table)
+{
+    (void)version;
+    table->pfnAllocHost = allocate;
+    table->pfnFree = free_memory;
     return ZE_RESULT_SUCCESS;
 }
 

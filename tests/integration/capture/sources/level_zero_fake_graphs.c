@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 50, THREADS = 4 };
+enum { ROUNDS = 50, THREADS = 4, MEMORY = 256 };
 
 ze_result_t fake_end(ze_command_list_handle_t list, void **graph);
 
@@ -20,6 +20,7 @@ static union {
 static struct graph_table graphs;
 static struct executable_graph_table executables;
 static ze_driver_dditable_t drivers;
+static ze_mem_dditable_t memories;
 static ze_module_handle_t module = (ze_module_handle_t)(void *)&module;
 
 static void check(ze_result_t result)
@@ -65,6 +66,11 @@ static void round_of(int in_older_ways, int into_own_graph)
     ze_kernel_handle_t kernel;
     check(kernels.pfnCreate(module, &description, &kernel));
     check(kernels.pfnSetGroupSize(kernel, 16, 1, 1));
+    uint64_t *memory; /* all of it is its own address */
+    check(memories.pfnAllocHost(NULL, NULL, MEMORY, 64, (void **)&memory));
+    for (size_t word = 0; word < MEMORY / sizeof *memory; ++word)
+        memory[word] = (uintptr_t)memory;
+    check(kernels.pfnSetArgumentValue(kernel, 0, sizeof memory, &memory));
     ze_command_list_handle_t list = immediate_list(), other = immediate_list();
     void *graph = into_own_graph ? calloc(1, 64) : NULL, *executable = NULL;
     check(into_own_graph ? begin_into(list, graph, NULL) : begin(list, NULL));
@@ -83,6 +89,7 @@ static void round_of(int in_older_ways, int into_own_graph)
         check(lists.table.pfnAppendLaunchKernel(other, kernel, &two, NULL, 0, NULL));
     check(lists.table.pfnDestroy(list));
     check(lists.table.pfnDestroy(other));
+    check(memories.pfnFree(NULL, memory));
     check(kernels.pfnDestroy(kernel));
 }
 
@@ -107,6 +114,7 @@ int main(void)
         check(zeGetGraphProcAddrTable(newest, &graphs));
         check(zeGetExecutableGraphProcAddrTable(newest, &executables));
         check(zeGetDriverProcAddrTable(newest, &drivers));
+        check(zeGetMemProcAddrTable(newest, &memories));
     }
     void *none = NULL;
     if (drivers.pfnGetExtensionFunctionAddress(NULL, "no such function", &none) == ZE_RESULT_SUCCESS ||
