@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -134,12 +135,19 @@ def command(asked: Asked) -> None:
             on_progress=progress.show,
         )
     _print(observed, asked)
+    tell_next(asked.of.output)
     if asked.fail_on_faults and observed.faults:
         sys.exit(1)
     if asked.fail_on_faults and observed.groups_done < observed.groups:
         more = ": allow more with --seconds" if observed.is_out_of_time else ""
         print_message(f"whether there is a fault is not known, as not all work-groups ran{more}")
         sys.exit(2)
+
+
+def tell_next(output: str | None) -> None:
+    """Tell how the recording is read that was saved, if one was."""
+    if output is not None:
+        print_message(f"Next: kernlens annotate {shlex.quote(output)} --top 10 --sort excess")
 
 
 def _print(observed: Behaviour, asked: Asked) -> None:

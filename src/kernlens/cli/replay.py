@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
-from kernlens.cli.observe import Counting
+from kernlens.cli.observe import Counting, tell_next
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.dataclass import dataclass
@@ -172,6 +172,7 @@ def _observe(asked: Asked) -> None:
         unconfined=asked.unconfined,
     )
     print_json(observed_document(observed)) if asked.as_json else print_lines(observed_lines(observed))
+    tell_next(counting.output)
     if observed.replayed is not None and not observed.replayed.is_equal:
         sys.exit(1)
 

@@ -16,6 +16,7 @@ from kernlens.formats.oclgrind_message import FATAL
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, ObservedMachine
+from kernlens.model.build import Build
 from kernlens.model.program import Program
 from kernlens.report.behaviour_words import group_sentences
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
@@ -156,10 +157,18 @@ class Compiled:
 
         with RecordingWriter(os.fspath(recording), command_line=sys.argv, overwrite=True, is_whole=True) as writer:
             for program in self.programs:
-                own = replace(program.build, name=self._name, path=self.path.name) if self._name else program.build
-                number = writer.add(own)
+                number = writer.add(self._named(program.build))
                 if observed.kernel in program.kernels:
                     writer.add_behaviour(number, observed)
+
+    def _named(self, build: Build) -> Build:
+        """Return a build as it is saved: the files of a program with another ``name`` are called by theirs below the folder."""
+        if not self._name:
+            return build
+        folder = f"{self.path.parent}/"
+        sources = [replace(each, path=each.path.removeprefix(folder)) for each in build.sources]
+        own = replace(build, name=self._name, path=self.path.name, folder=str(self.path.parent))
+        return own.with_parts(sources=sources)
 
 
 def machine_for(compiled: Compiled, kernel: str, sub_group: int | None) -> ObservedMachine:

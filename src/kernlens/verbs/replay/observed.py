@@ -41,8 +41,9 @@ _MOST_ITEMS = 64
 
 @dataclass(frozen=True, slots=True)
 class ObservedReplay:
-    """What a kept launch did, and what it left: ``replayed`` is None where not all of it ran, so that nothing can be compared.
-    ``title`` names the launch, ``program`` its program; ``texts`` has the lines of its sources by their paths."""
+    """A kept launch that was counted: its ``behaviour``, and its results, ``replayed``, None where not all of it ran, so that
+    nothing can be compared. ``title`` names the launch, ``program`` its program; ``texts`` has the lines of its sources by
+    their paths."""
 
     title: str
     program: str
