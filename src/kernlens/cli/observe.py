@@ -63,6 +63,9 @@ class Counting:
         " the first ones.  [default: all; a sample if time is short]",
         "--groups", metavar="N|sample|first", type=_Groups(),
     )  # fmt: skip
+    uninitialized: bool = option.flag(
+        "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
+    )
     output: str | None = option.file(
         "Also save the program that is compiled for the device, with what the kernel did, in this recording.",
         "-o", "--output",
@@ -92,9 +95,6 @@ class Asked:
     of: Counting = option.together(Counting)
     toolchain: str | None = option.toolchain("Toolchain with Oclgrind.  [default: the first that has it]", default=None)
     options: str = option.build_options("Build options for the source.")
-    uninitialized: bool = option.flag(
-        "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
-    )
     fail_on_faults: bool = option.flag(
         "Exit with status 1 if there is a fault, with 2 if not all work-groups ran.", "--fail-on-faults"
     )
@@ -130,7 +130,7 @@ def command(asked: Asked) -> None:
             options=asked.options,
             seconds=asked.of.seconds,
             groups=asked.of.groups,
-            uninitialized=asked.uninitialized,
+            uninitialized=asked.of.uninitialized,
             recording=asked.of.output,
             on_progress=progress.show,
         )
@@ -167,4 +167,4 @@ def _print(observed: Behaviour, asked: Asked) -> None:
     if asked.as_json:
         print_json(behaviour_document(observed, texts))
     else:
-        print_lines(behaviour_lines(observed, texts, uninitialized=asked.uninitialized))
+        print_lines(behaviour_lines(observed, texts, uninitialized=asked.of.uninitialized))

@@ -82,7 +82,7 @@ class Asked:
         Rule(
             "--observe", excludes=_NOT_OBSERVED, why="counts one launch of the recorded program, and measures no time"
         ),
-        *(Rule(each, needs=("--observe",)) for each in ("--sub-group", "--seconds", "--groups")),
+        *(Rule(each, needs=("--observe",)) for each in ("--sub-group", "--seconds", "--groups", "--uninitialized")),
         Rule("--output", needs=("--observe",), why="saves what the kernel did"),
         Rule("--output", needs=("--device",), why="a recording holds the program of a device"),
     ],
@@ -167,11 +167,14 @@ def _observe(asked: Asked) -> None:
         toolchain=asked.toolchain,
         seconds=counting.seconds,
         groups=counting.groups,
+        uninitialized=counting.uninitialized,
         tolerance=asked.of.tolerance,
         output=counting.output,
         unconfined=asked.unconfined,
     )
-    print_json(observed_document(observed)) if asked.as_json else print_lines(observed_lines(observed))
+    print_json(observed_document(observed)) if asked.as_json else print_lines(
+        observed_lines(observed, uninitialized=counting.uninitialized)
+    )
     tell_next(counting.output)
     if observed.replayed is not None and not observed.replayed.is_equal:
         sys.exit(1)

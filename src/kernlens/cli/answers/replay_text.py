@@ -52,10 +52,10 @@ def launch_lines(replayed: Replayed) -> Iterator[str]:
         yield f"  recorded on {replayed.recorded_on}"
 
 
-def observed_lines(observed: ObservedReplay) -> Iterator[str]:
+def observed_lines(observed: ObservedReplay, *, uninitialized: bool = False) -> Iterator[str]:
     """Yield what a launch did in the interpreter, and whether its results are those of the application's launch."""
     yield f"{observed.title} of {observed.program}"
-    yield from behaviour_lines(observed.behaviour, observed.texts)
+    yield from behaviour_lines(observed.behaviour, observed.texts, uninitialized=uninitialized)
     yield ""
     if observed.replayed is None:
         yield "not all work-groups ran, so no results were compared"

@@ -63,6 +63,7 @@ def observe_launch(
     toolchain: str = "",
     seconds: float = SECONDS,
     groups: int | str | None = None,
+    uninitialized: bool = False,
     tolerance: Tolerance | None = None,
     output: str | os.PathLike[str] | None = None,
     unconfined: bool = False,
@@ -79,7 +80,8 @@ def observe_launch(
     with open_recording(recording) as opened:
         launches = list(recorded_launches(opened, program))
         recorded = _with_groups(chosen(launches, os.fspath(recording), kernel, launch)[0])
-        interpreted = _Interpreted(recorded, device, sub_group, toolchain, seconds, group_words(groups), output)
+        looks = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
+        interpreted = _Interpreted(recorded, device, sub_group, toolchain, seconds, group_words(groups), looks, output)
         settings = Settings(
             tolerance=tolerance or Tolerance(),
             runs=0,
@@ -123,10 +125,11 @@ class _Interpreted:
         toolchain: str,
         seconds: float,
         groups: str,
+        looks: dict[str, str],
         output: str | os.PathLike[str] | None,
     ) -> None:
         self._recorded, self._device, self._sub_group = recorded, device, sub_group
-        self._seconds, self._groups, self._output = seconds, groups, output
+        self._seconds, self._groups, self._looks, self._output = seconds, groups, looks, output
         self._interpreter = oclgrind(toolchain)
         root = self._interpreter.toolchain.root
         self.shown = (*(parts_of_root(str(root)) if root else ()), str(plugin().parent))
@@ -148,8 +151,7 @@ class _Interpreted:
             self._compiled.check(kernel)
         group = prod(launch.local_size or ())
         own = plugin_settings(self._machine, self._groups, self._seconds, group, str(folder / _ANSWER))
-        log = {"OCLGRIND_LOG": os.devnull, "OCLGRIND_DATA_RACES": "1"}
-        variables = {**self._interpreter.variables(), **own, **log}
+        variables = {**self._interpreter.variables(), **own, **self._looks, "OCLGRIND_LOG": os.devnull}
         return DriverEnvironment("Oclgrind", variables=variables, folder=folder)
 
     def program(self, folder: Path) -> Program:
