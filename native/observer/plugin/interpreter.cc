@@ -64,6 +64,7 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMGetInstructionOpcode", opcode);
   NEED(llvm, "LLVMGetNumSuccessors", successors);
   NEED(llvm, "LLVMGetSuccessor", successor);
+  NEED(llvm, "LLVMGetICmpPredicate", predicate);
   NEED(llvm, "LLVMIsConstant", is_constant);
   NEED(llvm, "LLVMIsAArgument", as_argument);
   NEED(llvm, "LLVMIsAInstruction", as_instruction);
@@ -125,6 +126,12 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMBuildAlloca", build_variable);
   NEED(llvm, "LLVMBuildLoad2", build_load);
   NEED(llvm, "LLVMBuildStore", build_store);
+  NEED(llvm, "LLVMBuildGEP2", build_element);
+  NEED(llvm, "LLVMBuildInsertElement", build_insert);
+  NEED(llvm, "LLVMSetCurrentDebugLocation2", build_at);
+  NEED(llvm, "LLVMSetOperand", set_operand);
+  NEED(llvm, "LLVMInstructionSetDebugLoc", set_location);
+  NEED(llvm, "LLVMInstructionEraseFromParent", erase);
   NEED(llvm, "LLVMSetVolatile", set_volatile);
   NEED(llvm, "LLVMIsAConstantInt", as_integer);
   NEED(llvm, "LLVMConstIntGetZExtValue", integer_value);

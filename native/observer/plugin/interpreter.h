@@ -30,11 +30,12 @@ struct Sizes {
 
 // Opcodes of LLVM's C interface (llvm-c/Core.h), whose numbers are stable.
 enum Opcode {
-  OP_SHIFT_RIGHT = 21, OP_ALLOCA = 26, OP_LOAD = 27, OP_STORE = 28, OP_ELEMENT = 29, OP_TRUNCATE = 30, OP_CAST = 41, OP_CALL = 45, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57,
+  OP_BRANCH = 2, OP_SHIFT_RIGHT = 21, OP_ALLOCA = 26, OP_LOAD = 27, OP_STORE = 28, OP_ELEMENT = 29, OP_TRUNCATE = 30, OP_CAST = 41, OP_COMPARE = 42, OP_CALL = 45, OP_INSERT = 51, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57,
   OP_CAST_OF_SPACE = 60
 };
 enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_STRUCT = 10, KIND_ARRAY = 11, KIND_POINTER = 12, KIND_VECTOR = 13 };
 
+constexpr int PREDICATE_EQUAL = 32;
 constexpr unsigned METADATA_LOCATION = 5;  // llvm-c/DebugInfo.h
 
 // Oclgrind's address spaces (AddressSpace).
@@ -90,6 +91,7 @@ struct Interpreter {
   int (*opcode)(const Value *);
   unsigned (*successors)(const Value *);
   const Code *(*successor)(const Value *, unsigned);
+  int (*predicate)(const Value *);
   int (*is_constant)(const Value *);
   const Value *(*as_argument)(const Value *);
   const Value *(*as_instruction)(const Value *);
@@ -152,6 +154,12 @@ struct Interpreter {
   Value *(*build_variable)(Opaque *, const Opaque *, const char *);
   Value *(*build_load)(Opaque *, const Opaque *, Value *, const char *);
   Value *(*build_store)(Opaque *, Value *, const Value *);
+  Value *(*build_element)(Opaque *, const Opaque *, const Value *, const Value **, unsigned, const char *);
+  Value *(*build_insert)(Opaque *, Value *, const Value *, const Value *, const char *);
+  void (*build_at)(Opaque *, const Opaque *);
+  void (*set_operand)(const Value *, unsigned, Value *);
+  void (*set_location)(const Value *, const Opaque *);
+  void (*erase)(const Value *);
   void (*set_volatile)(Value *, int);
   const Value *(*as_integer)(const Value *);
   unsigned long long (*integer_value)(const Value *);
@@ -175,6 +183,13 @@ struct Interpreter {
 };
 
 extern Interpreter interpreter;
+
+template <typename Use>
+void for_each_instruction(Module *module, Use use) {
+  for (Value *function = interpreter.first_function(module); function; function = interpreter.next_function(function))
+    for (const Code *code = interpreter.first_block(function); code; code = interpreter.next_block(code))
+      for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each)) use(each);
+}
 
 }  // namespace kernlens
 #endif

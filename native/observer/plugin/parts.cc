@@ -67,17 +67,15 @@ void take(Opaque *builder, Opaque *context, const Value *cut) {
 
 }  // namespace
 
-bool take_parts(Opaque *context, Module *module) {
+void take_parts(Opaque *context, Module *module) {
   std::vector<const Value *> wide;
-  for (Value *function = interpreter.first_function(module); function; function = interpreter.next_function(function))
-    for (const Code *code = interpreter.first_block(function); code; code = interpreter.next_block(code))
-      for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each))
-        if (interpreter.opcode(each) == OP_TRUNCATE && width_of(interpreter.operand(each, 0)) > WIDEST) wide.push_back(each);
-  if (wide.empty()) return false;
+  for_each_instruction(module, [&](const Value *each) {
+    if (interpreter.opcode(each) == OP_TRUNCATE && width_of(interpreter.operand(each, 0)) > WIDEST) wide.push_back(each);
+  });
+  if (wide.empty()) return;
   Opaque *builder = interpreter.new_builder(context);
   for (const Value *each : wide) take(builder, context, each);
   interpreter.delete_builder(builder);
-  return true;
 }
 
 }  // namespace kernlens

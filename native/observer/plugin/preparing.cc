@@ -3,7 +3,8 @@
 // Unoptimised code keeps variables in memory and counts what every compiler drops; Oclgrind's own level (-Oz) splits vector
 // accesses and moves stores. Between them: functions inlined, variables in registers (sroa), equal values once (early-cse, GVN),
 // what a loop does not change before it (LICM), loops that test at their end (loop-rotate). What a round of a loop stored, the
-// next one does not load again: the first value is loaded before the loop (GVN with PRE). Short branches are choices
+// next one does not load again: the first value is loaded before the loop (GVN with PRE), and no store is left that another one
+// overwrites (DSE). What both branches of a condition begin with is done in front of it, short branches are choices
 // (simplifycfg). Compilers of GPUs know that global and local memory do not overlap; LLVM is told by scopes (alias.scope) on
 // each access.
 #include "preparing.h"
@@ -12,14 +13,18 @@
 #include <string>
 #include <vector>
 
+#include "hoisting.h"
 #include "names.h"
 #include "parts.h"
+#include "vectors.h"
 
 namespace kernlens {
 
 namespace {
 
-constexpr char PASSES[] = "always-inline,function(loop-simplify,sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
+constexpr char FIRST_PASSES[] = "always-inline,function(loop-simplify,sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm))";
+constexpr char HOISTING[] = "function(simplifycfg<hoist-common-insts>)";
+constexpr char PASSES[] = "function(gvn<pre;load-pre>,dse,simplifycfg)";
 constexpr char NO_DEAD_CODE[] = "function(dce)";
 constexpr char MARK[] = "kernlens.prepared";
 constexpr unsigned OF_FUNCTION = ~0u, KERNEL = 76;  // an index of attributes, and a calling convention
@@ -153,12 +158,18 @@ void prepare(const Opaque *kernel, bool marks) {
   for (Value *function = interpreter.first_function(module); function; function = interpreter.next_function(function)) {
     let_inline(context, function);
     if (marks) mark_variables(context, function);
-    for (const Code *code = interpreter.first_block(function); code; code = interpreter.next_block(code))
-      for (const Value *each = interpreter.first_instruction(code); each; each = interpreter.next_instruction(each))
-        scopes.put(each);
   }
+  // What is stored of a vector again may never have been set, which would be told of the store.
+  if (!marks) store_whole_vectors(context, module);
+  for_each_instruction(module, [&](const Value *each) { scopes.put(each); });
+  run(module, FIRST_PASSES);
+  Hoisting hoisting(module);
+  run(module, HOISTING);
+  hoisting.name_lines(module);
   run(module, PASSES);
-  if (take_parts(context, module)) run(module, NO_DEAD_CODE);
+  take_parts(context, module);
+  forget_replaced_parts(module);
+  run(module, NO_DEAD_CODE);
   have_read_again(interpreter.program_of_kernel(kernel), module, scopes.domain());
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,34 @@ class _Groups(click.ParamType):  # type: ignore[type-arg]
 
 
 @dataclass(frozen=True)
+class Counting:
+    """The options of what is counted, shared with ``replay --observe``."""
+
+    sub_group: int | None = option.number(
+        "Work-items of a sub-group, in place of the device's.  [default: 32 without --device]",
+        "--sub-group",
+        least=1,
+        most=64,
+    )
+    seconds: float = option.number(
+        "Stop after so much time by the clock. The work-groups that ended are the answer.",
+        "--seconds", least=1, metavar="SECONDS", default=20.0, show_default=True,
+    )  # fmt: skip
+    groups: int | str | None = option.value(
+        "Run only N work-groups, sampled at corners, edges and inside; with 'sample' as many as have the time, with 'first'"
+        " the first ones.  [default: all; a sample if time is short]",
+        "--groups", metavar="N|sample|first", type=_Groups(),
+    )  # fmt: skip
+    uninitialized: bool = option.flag(
+        "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
+    )
+    output: str | None = option.file(
+        "Also save the program that is compiled for the device, with what the kernel did, in this recording.",
+        "-o", "--output",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Asked:
     """The words of the command."""
 
@@ -63,33 +92,12 @@ class Asked:
         metavar="ARG",
     )
     device: str | None = option.device("Count for this device: its sub-groups, units of memory and banks.")
-    sub_group: int | None = option.number(
-        "Work-items of a sub-group, in place of the device's.  [default: 32 without --device]",
-        "--sub-group",
-        least=1,
-        most=64,
-    )
+    of: Counting = option.together(Counting)
     toolchain: str | None = option.toolchain("Toolchain with Oclgrind.  [default: the first that has it]", default=None)
     options: str = option.build_options("Build options for the source.")
-    seconds: float = option.number(
-        "Stop after so much time by the clock. The work-groups that ended are the answer.",
-        "--seconds", least=1, metavar="SECONDS", default=20.0, show_default=True,
-    )  # fmt: skip
-    groups: int | str | None = option.value(
-        "Run only N work-groups, sampled at corners, edges and inside; with 'sample' as many as have the time, with 'first'"
-        " the first ones.  [default: all; a sample if time is short]",
-        "--groups", metavar="N|sample|first", type=_Groups(),
-    )  # fmt: skip
-    uninitialized: bool = option.flag(
-        "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
-    )
     fail_on_faults: bool = option.flag(
         "Exit with status 1 if there is a fault, with 2 if not all work-groups ran.", "--fail-on-faults"
     )
-    output: str | None = option.file(
-        "Also save the program that is compiled for the device, with what the kernel did, in this recording.",
-        "-o", "--output",
-    )  # fmt: skip
     as_csv: bool = option.flag("Print the lines as CSV.", "--csv")
     full: None = option.full()
     as_json: bool = option.json()
@@ -117,22 +125,29 @@ def command(asked: Asked) -> None:
             group=asked.group,
             arguments=asked.arguments,
             device=asked.device,
-            sub_group=asked.sub_group,
+            sub_group=asked.of.sub_group,
             toolchain=asked.toolchain or "",
             options=asked.options,
-            seconds=asked.seconds,
-            groups=asked.groups,
-            uninitialized=asked.uninitialized,
-            recording=asked.output,
+            seconds=asked.of.seconds,
+            groups=asked.of.groups,
+            uninitialized=asked.of.uninitialized,
+            recording=asked.of.output,
             on_progress=progress.show,
         )
     _print(observed, asked)
+    tell_next(asked.of.output)
     if asked.fail_on_faults and observed.faults:
         sys.exit(1)
     if asked.fail_on_faults and observed.groups_done < observed.groups:
         more = ": allow more with --seconds" if observed.is_out_of_time else ""
         print_message(f"whether there is a fault is not known, as not all work-groups ran{more}")
         sys.exit(2)
+
+
+def tell_next(output: str | None) -> None:
+    """Tell how the recording is read that was saved, if one was."""
+    if output is not None:
+        print_message(f"Next: kernlens annotate {shlex.quote(output)} --top 10 --sort excess")
 
 
 def _print(observed: Behaviour, asked: Asked) -> None:
@@ -152,4 +167,4 @@ def _print(observed: Behaviour, asked: Asked) -> None:
     if asked.as_json:
         print_json(behaviour_document(observed, texts))
     else:
-        print_lines(behaviour_lines(observed, texts, uninitialized=asked.uninitialized))
+        print_lines(behaviour_lines(observed, texts, uninitialized=asked.of.uninitialized))

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
+from kernlens.cli.observe import Counting, tell_next
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:
     from kernlens.verbs.replay.replayed import Replayed
+
+_NOT_OBSERVED = (
+    "--all-launches", "--list", "--simulate", "--source", "--build-options", "--replace", "--binary", "--export", "--junit",
+    "--runs", "--timeout", "--profile",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,15 +30,22 @@ class Asked:
     of: option.Launch = option.together(option.Launch)
     all_launches: bool = option.flag("Run all launches in order, up to the first that differs.", "--all-launches")
     only_list: bool = option.flag("List the launches that were kept, and run nothing.", "--list")
+    observe: bool = option.flag(
+        "Run the launch in an interpreter, and print what it does, line by line, and whether its results are equal.",
+        "--observe",
+    )
+    counting: Counting = option.together(Counting)
     device: str | None = option.value(
-        "Device to run on: parts of its platform's and its name, or their numbers.  [default: the recorded one if it is here,"
-        " else the first]",
+        "Device to run on: parts of its platform's and its name, or their numbers; with --observe the device to count and"
+        " compile for, such as dg2.  [default: the recorded one if it is here, else the first]",
         "--device", metavar="PLATFORM:DEVICE",
     )  # fmt: skip
     simulate: str | None = option.device(
         "Build and launch on this simulated device instead; nothing is computed there.", "--simulate"
     )
-    toolchain: str = option.toolchain("Toolchain whose driver simulates the device.")
+    toolchain: str = option.toolchain(
+        "Toolchain whose driver simulates the device; with --observe the one with Oclgrind."
+    )
     source: str | None = option.file(
         "Also run this source in place of the program, in turn with the recorded one.", "--source"
     )
@@ -74,12 +87,20 @@ class Asked:
             why="is of one launch that runs",
         ),
         Rule("--simulate", excludes=("--device",), why="chooses the device"),
-        Rule("--toolchain", needs=("--simulate",), why="another device has its own driver"),
+        Rule("--toolchain", needs=("--simulate", "--observe"), why="another device has its own driver"),
+        Rule(
+            "--observe", excludes=_NOT_OBSERVED, why="counts one launch of the recorded program, and measures no time"
+        ),
+        *(Rule(each, needs=("--observe",)) for each in ("--sub-group", "--seconds", "--groups", "--uninitialized")),
+        Rule("--output", needs=("--observe",), why="saves what the kernel did"),
+        Rule("--output", needs=("--device",), why="a recording holds the program of a device"),
     ],
 )
 def command(asked: Asked) -> None:
     """Run a launch that a recording keeps (capture --launch), alone: compare what it leaves in memory with what the
     application's launch left, and time it.
+
+    With --observe it runs in an interpreter, without a GPU: kernlens counts what it does on its data, as kernlens observe does.
 
     With --source, --build-options or --replace another build runs in turn with the recorded one, and the answer says
     whether it is right and whether it is faster. The exit status is 1 if a result differs.
@@ -97,6 +118,9 @@ def command(asked: Asked) -> None:
             asked.path, asked.export, kernel=asked.of.kernel, program=asked.of.program, launch=asked.of.launch
         )
         print_json({"schema": 1, **exported.document}) if asked.as_json else print_lines(exported_lines(exported))
+        return
+    if asked.observe:
+        _observe(asked)
         return
     from kernlens.cli.answers.junit import replay_junit
     from kernlens.verbs.replay.replay_document import replay_document
@@ -136,6 +160,34 @@ def _replayed(asked: Asked) -> list[Replayed]:
         profile=asked.profile,
         on_answer=None if asked.as_json else show,
     )
+
+
+def _observe(asked: Asked) -> None:
+    from kernlens.cli.answers.replay_text import observed_document, observed_lines
+    from kernlens.verbs.replay.observed import observe_launch
+
+    counting = asked.counting
+    observed = observe_launch(
+        asked.path,
+        kernel=asked.of.kernel,
+        program=asked.of.program,
+        launch=asked.of.launch,
+        device=asked.device,
+        sub_group=counting.sub_group,
+        toolchain=asked.toolchain,
+        seconds=counting.seconds,
+        groups=counting.groups,
+        uninitialized=counting.uninitialized,
+        tolerance=asked.of.tolerance,
+        output=counting.output,
+        unconfined=asked.unconfined,
+    )
+    print_json(observed_document(observed)) if asked.as_json else print_lines(
+        observed_lines(observed, uninitialized=counting.uninitialized)
+    )
+    tell_next(counting.output)
+    if observed.replayed is not None and not observed.replayed.is_equal:
+        sys.exit(1)
 
 
 def _list(asked: Asked) -> None:

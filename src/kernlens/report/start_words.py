@@ -16,7 +16,7 @@ LEAST = 2
 _WORK = "work: instructions of sub-groups, units and wavefronts of memory, and atomics that follow each other"
 _TIMED = "each kernel weighs the device's time of its launches, which its lines share as its work or cycles; "
 #: All work and all cycles, if kernels are weighed by the device's time.
-_WEIGHED = ("all work, weighed by the device's time", "all cycles, weighed so,")
+_WEIGHED = ("all work, weighed by the device's time", "all cycles, weighed so")
 _ESTIMATE = "cycles: those that IGC estimates of each instruction, as often as it ran"
 
 
@@ -59,11 +59,11 @@ def start_sentence(line: StartLine) -> str:
     """Return what is to be said of a line, without its place."""
     cause = line.cause
     all_work, all_cycles = _WEIGHED if line.is_timed else ("all work", "all cycles")
-    cycles = "" if not line.cycles else f"; {_percent(line.cycles)} of {all_cycles} are this line's"
+    cycles = "" if not line.cycles else f"; whatever it wastes, the line takes {_percent(line.cycles)} of {all_cycles}"
     if cause is None:
         return f"no waste is known; {_percent(line.share)} of {all_work}{cycles}"
-    own = "" if cause.share is None else f"{_percent(cause.share)} of the kernel's {cause.resource}, "
-    return f"{cause.kind}: {cause.sentence}; it wastes {own}{_percent(line.share)} of {all_work}{cycles}"
+    own = "" if cause.share is None else f" ({_percent(cause.share)} of this kernel's own {cause.resource})"
+    return f"{cause.kind}: {cause.sentence}; it wastes {_percent(line.share)} of {all_work}{own}{cycles}"
 
 
 def _percent(share: float) -> str:

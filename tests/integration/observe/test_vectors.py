@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import KernlensError, ToolError
+from kernlens.model.behaviour import Behaviour
+from kernlens.verbs.observe.observe import observe
 from tests.integration.observe.test_observe import pytestmark, run
 
 __all__ = ["pytestmark"]
@@ -89,3 +91,64 @@ def test_half_is_named(tmp_path: Path) -> None:
         body = f"#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global half *a) {{ a[1] = a[2] * {factor}; }}\n"
         with pytest.raises(ToolError, match=r"it does not compute with half \(Unsupported .*\); nothing was counted"):
             run(tmp_path, body, ["zeros:half:64"])
+
+
+def counted(folder: Path, body: str, arguments: list[str]) -> Behaviour:
+    """Run a kernel as users do, who do not look for values that were never set."""
+    source = folder / "k.cl"
+    source.write_text(body)
+    return observe(source, size=[64], group=[64], arguments=arguments, device="h100")
+
+
+def accesses_of(observed: Behaviour) -> dict[tuple[int, str], tuple[int, int]]:
+    """The width and the lanes of each access, by its line and kind."""
+    return {(each.place.line, each.kind): (each.width, each.lanes) for each in observed.accesses if each.place}
+
+
+PARTS = """kernel void k(global float4 *one, global float4 *all, global float3 *three)
+{
+    int i = get_global_id(0);
+    one[i].y = i;
+    all[i].x = 1;
+    all[i].y = i;
+    all[i].zw = (float2)(2, 3);
+    three[i] = (float3)(i, 1, 2);
+}"""
+
+
+def test_a_part_of_a_vector_in_memory_is_set_by_storing_the_vector(tmp_path: Path) -> None:
+    """As NVIDIA's and Intel's compilers do: the vector is loaded, and stored as a whole; parts that are all set, once."""
+    accesses = accesses_of(counted(tmp_path, PARTS, ["zeros:float4:64"] * 3))
+    of_three = accesses.pop((8, "store"))
+    assert accesses == {(4, "load"): (16, 64), (4, "store"): (16, 64), (7, "store"): (16, 64)}
+    assert of_three[1] >= 64
+
+
+def test_nothing_is_said_of_parts_that_are_not_set(tmp_path: Path) -> None:
+    body = """kernel void k(global float *out, local float4 *tile)
+{
+    int l = get_local_id(0);
+    tile[l].x = l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = tile[63 - l].x;
+}"""
+    assert run(tmp_path, body, ["zeros:float:64", "local:1024"]).faults == ()
+
+
+@pytest.mark.parametrize(("condition", "line"), [("a[i] == 0", 7), ("a[i] > 0", 5)])
+def test_what_both_branches_load_first_is_loaded_once_at_the_likelier(
+    condition: str, line: int, tmp_path: Path
+) -> None:
+    body = f"""kernel void k(global const short *a, global const int *b, global int *out)
+{{
+    int i = get_global_id(0), sum;
+    if ({condition})
+        sum = b[i];
+    else
+        sum = b[i] + b[i + 64];
+    out[i] = sum;
+}}"""
+    observed = counted(tmp_path, body, ["ramp:short:64", "ramp:int:128", "zeros:int:64"])
+    loads = [each for each in observed.accesses if each.kind == "load" and each.width == 4]
+    parted = next(each.lanes for each in loads if each.lanes < 64)
+    assert sorted((each.place.line, each.lanes) for each in loads if each.place) == sorted([(line, 64), (7, parted)])

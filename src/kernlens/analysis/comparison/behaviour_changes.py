@@ -86,8 +86,13 @@ def _unlike(old: ObservedCode, new: ObservedCode) -> str | None:
     ]
     if sides[0] != sides[1]:
         return "the sides were observed with other sizes, or not as often"
-    if any(each.groups_done < each.groups for side in (old, new) for each in side.launches):
-        return "not all work-groups ran on both sides"
+    for name, side in (("old", old), ("new", new)):
+        partial = next((each for each in side.launches if each.groups_done < each.groups), None)
+        if partial is not None:
+            return (
+                f"only {partial.groups_done:,} of {partial.groups:,} work-groups ran on the {name} side, so sums and lines"
+                " are not compared; allow more with observe --seconds, or describe a smaller launch"
+            )
     return None
 
 

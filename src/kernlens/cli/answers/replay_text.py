@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kernlens.cli.answers.behaviour_document import behaviour_document
+from kernlens.cli.answers.behaviour_text import behaviour_lines
 from kernlens.model.device_time import duration
 from kernlens.report.describe import plural, sizes_of_launch, sizes_text
 from kernlens.report.table import table
-from kernlens.verbs.replay.replay_document import answer_words
+from kernlens.verbs.replay.replay_document import answer_words, replay_document
 
 if TYPE_CHECKING:
     from kernlens.report.table import Cell
     from kernlens.verbs.replay.export import Exported
     from kernlens.verbs.replay.kept import RecordedLaunch
+    from kernlens.verbs.replay.observed import ObservedReplay
     from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
     from kernlens.verbs.replay.timing import Times
 
@@ -55,6 +58,27 @@ def launch_lines(replayed: Replayed) -> Iterator[str]:
     yield f"{title}: {sizes}, {replayed.program} on {replayed.device} ({replayed.platform})"
     if replayed.recorded_on:
         yield f"  recorded on {replayed.recorded_on}"
+
+
+def observed_lines(observed: ObservedReplay, *, uninitialized: bool = False) -> Iterator[str]:
+    """Yield what a launch did in the interpreter, and whether its results are those of the application's launch."""
+    yield f"{observed.title} of {observed.program}"
+    yield from behaviour_lines(observed.behaviour, observed.texts, uninitialized=uninitialized)
+    yield ""
+    if observed.replayed is None:
+        yield "not all work-groups ran, so no results were compared"
+        return
+    (build,) = observed.replayed.builds
+    yield f"results: {result_words(build)}"
+    yield from (f"  {difference_words(each)}" for each in build.differing)
+    yield not_compared_words(observed.replayed)
+
+
+def observed_document(observed: ObservedReplay) -> dict[str, Any]:
+    """Return the same as a document."""
+    replayed = [] if observed.replayed is None else [observed.replayed]
+    behaviour = behaviour_document(observed.behaviour, observed.texts)
+    return {**replay_document(replayed), "equal": replayed[0].is_equal if replayed else None, "observed": behaviour}
 
 
 def times_words(times: Times) -> str:

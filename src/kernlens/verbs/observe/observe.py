@@ -16,10 +16,11 @@ from kernlens.formats.oclgrind_message import FATAL
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, ObservedMachine
+from kernlens.model.build import Build
 from kernlens.model.program import Program
 from kernlens.report.behaviour_words import group_sentences
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
-from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.process import Completed, temporary_folder
 from kernlens.toolchain.sources.includes import existing_source, join_options
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.observe.interpreted_code import InterpretedProgram, prepare
@@ -74,18 +75,18 @@ def observe(
         program = prepare(interpreter, str(path), words, str(folder))
     name = program.kernel(kernel)
     described = launch_arguments(name, program.kernels[name], arguments)
-    compiled = _Compiled(path, device, words)
-    machine = _machine(compiled, name, sub_group)
+    compiled = Compiled(path, device, words)
+    machine = machine_for(compiled, name, sub_group)
     if recording is not None:
         compiled.check(name)
     settings = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
     launch = interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path)
-    launched = _Launch(*launch, _group_words(groups))
+    launched = _Launch(*launch, group_words(groups))
     try:
         observed = launched.run(on_progress)
     except ToolError as error:
         if recording is not None:
-            faults = error.faults if isinstance(error, _NothingCountedError) else ()
+            faults = error.faults if isinstance(error, NothingCountedError) else ()
             refused = Behaviour.not_counted(name, str(error), sizes, local, device)
             compiled.save(recording, replace(refused, faults=faults))
         raise
@@ -96,7 +97,7 @@ def observe(
     return observed
 
 
-def _group_words(groups: int | str | None) -> str:
+def group_words(groups: int | str | None) -> str:
     """Return the words that tell the plugin which work-groups run. Raises KernlensError for another choice."""
     if groups is None or groups in _ORDERS:
         return f"order={_ORDERS[groups]}"
@@ -119,11 +120,22 @@ def _told(sizes: Sequence[int]) -> str:
     return " x ".join(f"{each:,}" for each in sizes)
 
 
-class _Compiled:
+def plugin_settings(machine: ObservedMachine, words: str, seconds: float, group: int, answer: str) -> dict[str, str]:
+    """Return the variables by which the interpreter counts one launch into a file, and ends when the time is over."""
+    observe = f"{machine_words(machine)} {words} seconds={max(1, round(seconds))} ends=1 file={answer}"
+    return {
+        "OCLGRIND_PLUGINS": str(plugin()),
+        "OCLGRIND_LOCAL_MEM_SIZE": str(_LOCAL_MEMORY),
+        "OCLGRIND_MAX_WGSIZE": str(max(1024, group)),
+        "KERNLENS_OBSERVE": observe,
+    }
+
+
+class Compiled:
     """The source, compiled for the device when that is needed."""
 
-    def __init__(self, path: Path, device: str | None, options: str) -> None:
-        self.path, self.device, self._options = path, device, options
+    def __init__(self, path: Path, device: str | None, options: str, name: str = "") -> None:
+        self.path, self.device, self._options, self._name = path, device, options, name
 
     @cached_property
     def programs(self) -> Sequence[Program]:
@@ -145,12 +157,22 @@ class _Compiled:
 
         with RecordingWriter(os.fspath(recording), command_line=sys.argv, overwrite=True, is_whole=True) as writer:
             for program in self.programs:
-                number = writer.add(program.build)
+                number = writer.add(self._named(program.build))
                 if observed.kernel in program.kernels:
                     writer.add_behaviour(number, observed)
 
+    def _named(self, build: Build) -> Build:
+        """Return a build as it is saved: the files of a program with another ``name`` are called by theirs below the folder."""
+        if not self._name:
+            return build
+        folder = f"{self.path.parent}/"
+        sources = [replace(each, path=each.path.removeprefix(folder)) for each in build.sources]
+        own = replace(build, name=self._name, path=self.path.name, folder=str(self.path.parent))
+        return own.with_parts(sources=sources)
 
-def _machine(compiled: _Compiled, kernel: str, sub_group: int | None) -> ObservedMachine:
+
+def machine_for(compiled: Compiled, kernel: str, sub_group: int | None) -> ObservedMachine:
+    """Return what requests are counted for. Raises UnsupportedError if the width of sub-groups is not known."""
     device = compiled.device
     machine = machine_of(device_named(device)) if device is not None else ObservedMachine()
     if sub_group is not None:
@@ -168,7 +190,7 @@ def _machine(compiled: _Compiled, kernel: str, sub_group: int | None) -> Observe
     return machine
 
 
-class _NothingCountedError(ToolError):
+class NothingCountedError(ToolError):
     """A launch of which nothing was counted, with the faults that were seen all the same."""
 
     def __init__(self, message: str, observed: Behaviour, log: str = "") -> None:
@@ -204,41 +226,12 @@ class _Launch:
             answer = os.path.join(folder, "observation")
             completed = self._interpreter.launch(self._job(folder, answer), self._seconds, on_progress)
             content = read_beside(answer, folder) if os.path.isfile(answer) else b""
-        sections = read_observations(content, dict.fromkeys(SOURCE_NAMES, self._source))
-        if not sections:
-            raise ToolError(
-                f"Oclgrind wrote no counts of {self._kernel}: {completed.stderr.strip()[:200] or 'it says nothing'}",
-                log=completed.log,
-            )
-        observed = sections[-1]
-        if not observed.groups_done:
-            raise _NothingCountedError(
-                f"not one work-group of {self._kernel} ended within {self._seconds:g} s, so nothing was counted; allow more"
-                " with --seconds, or describe smaller work-groups. If they wait for each other, they may need their order:"
-                " --groups first",
-                observed,
-            )
-        chosen = observed.groups if observed.ran is None else observed.ran.chosen
-        if observed.groups_done < chosen and not observed.is_out_of_time:
-            raise _NothingCountedError(
-                f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups of {self._kernel};"
-                " nothing was counted",
-                observed,
-                completed.log,
-            )
-        return observed
+        return counted(content, self._source, self._kernel, self._seconds, completed)
 
     def _job(self, folder: str, answer: str) -> str:
         """Write the job of the host and its files; return its path."""
-        words = machine_words(self._machine)
-        observe = f"{words} {self._groups} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
-        settings = {
-            "OCLGRIND_PLUGINS": str(plugin()),
-            "OCLGRIND_LOCAL_MEM_SIZE": str(_LOCAL_MEMORY),
-            "OCLGRIND_MAX_WGSIZE": str(max(1024, prod(self._local))),
-            "KERNLENS_OBSERVE": observe,
-            **self._settings,
-        }
+        settings = plugin_settings(self._machine, f"{self._groups} tells=1", self._seconds, prod(self._local), answer)
+        settings |= self._settings
         program = os.path.join(folder, "kernel.bc")
         Path(program).write_bytes(self._program.bitcode)
         lines = [f"set {name} {value}" for name, value in settings.items()]
@@ -256,6 +249,36 @@ class _Launch:
         job = os.path.join(folder, "job")
         Path(job).write_text("".join(f"{line}\n" for line in lines))
         return job
+
+
+def counted(content: bytes, source: str, kernel: str, seconds: float, completed: Completed | None = None) -> Behaviour:
+    """Return what the plugin counted of a launch, of which it wrote ``content``. Raises ToolError if that is nothing;
+    ``completed`` is the process that ended."""
+    sections = read_observations(content, dict.fromkeys(SOURCE_NAMES, source))
+    log = completed.log if completed is not None else ""
+    if not sections:
+        told = completed.stderr.strip()[:200] if completed is not None else ""
+        raise ToolError(f"Oclgrind wrote no counts of {kernel}: {told or 'it says nothing'}", log=log)
+    observed = sections[-1]
+    if (fatal := next((each.sentence for each in observed.faults if each.kind == FATAL), None)) is not None:
+        raise NothingCountedError(
+            f"Oclgrind cannot run {kernel}: {fatal.rstrip('.')}; nothing was counted", observed, log
+        )
+    if not observed.groups_done:
+        raise NothingCountedError(
+            f"not one work-group of {kernel} ended within {seconds:g} s, so nothing was counted; allow more with --seconds,"
+            " or describe smaller work-groups. If they wait for each other, they may need their order: --groups first",
+            observed,
+        )
+    chosen = observed.groups if observed.ran is None else observed.ran.chosen
+    if observed.groups_done < chosen and not observed.is_out_of_time:
+        raise NothingCountedError(
+            f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups of {kernel};"
+            " nothing was counted",
+            observed,
+            log,
+        )
+    return observed
 
 
 def without_lockstep(observed: Behaviour) -> Behaviour:

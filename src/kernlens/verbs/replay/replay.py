@@ -28,6 +28,7 @@ from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, r
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
 from kernlens.verbs.replay.profiling import profiler_words, refuse_traps, run_under
 from kernlens.verbs.replay.program_of_launch import OtherBuild, includes_more, programs_of
+from kernlens.verbs.replay.program_of_launch import Program as ProgramOfLaunch
 from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
 from kernlens.verbs.replay.timing import ratio_of, times_of
 
@@ -39,7 +40,10 @@ RUNS, WARM_UPS, TIME_LIMIT = 20, 2, 300.0
 class Settings:
     """The settings of a replay: ``device`` is PLATFORM:DEVICE (each a part of a name, or a number), ``simulate`` a device that
     is simulated; ``other`` another build of the program; ``binary`` uses the recorded binary; ``unconfined`` takes the risk;
-    ``profile`` is a profiler's command."""
+    ``profile`` is a profiler's command.
+
+    ``environment`` and ``program`` give another driver than this machine's, and the program for it; both get the folder that
+    the driver can write to. ``shown`` are files that it needs."""
 
     device: str | None = None
     simulate: str | None = None
@@ -51,6 +55,9 @@ class Settings:
     timeout: float = TIME_LIMIT
     unconfined: bool = False
     profile: str | None = None
+    environment: Callable[[Path], DriverEnvironment] | None = None
+    program: Callable[[Path], ProgramOfLaunch] | None = None
+    shown: tuple[str, ...] = ()
 
 
 def replay(
@@ -140,7 +147,7 @@ def replaying(
     """Give what replays a launch, with settings that may name one of ``others`` beside it, on the device of ``settings``. If
     the kernel or the driver ends the child, the next launch gets another one. ``on_start`` gets, before anything runs, what
     ends all from another thread."""
-    shown = list(dict.fromkeys(folder for other in others for folder in other.folders))
+    shown = [*settings.shown, *dict.fromkeys(folder for other in others for folder in other.folders)]
     with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
         if on_start is not None:
             on_start(driver.kill)
@@ -158,7 +165,9 @@ def _driver(settings: Settings) -> Iterator[tuple[IsolatedDriver, Path]]:
     """Give the child that runs launches, and the folder that it can write to."""
     with temporary_folder() as folder:
         environment = DriverEnvironment("the device", folder=Path(folder))
-        if settings.simulate is not None:
+        if settings.environment is not None:
+            environment = settings.environment(Path(folder))
+        elif settings.simulate is not None:
             environment = simulated_driver(settings.simulate, settings.toolchain or "system")
         with IsolatedDriver(confined_driver(environment), time_limit=settings.timeout) as driver:
             yield driver, Path(folder)
@@ -231,8 +240,12 @@ class _Replay:
 
     def _run(self, driver: IsolatedDriver, folder: Path, *, is_binary: bool) -> Replayed:
         settings = self._settings
-        titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=is_binary)
-        if programs[0]["binary"] and not is_binary and not _is_recorded(self._device, self._recorded.build):
+        titles: Sequence[str] = ["recorded"]
+        programs: Sequence[ProgramOfLaunch] = [] if settings.program is None else [settings.program(folder)]
+        if settings.program is None:
+            titles, programs = programs_of(self._recorded.build, settings.other, str(folder), is_binary=is_binary)
+        is_other = settings.program is None and not is_binary
+        if programs[0]["binary"] and is_other and not _is_recorded(self._device, self._recorded.build):
             raise UnsupportedError(
                 f"the recording holds only the binary of {self._recorded.build.title}, for {self._recorded.build.device}, which"
                 f" {self._device['name']} cannot run; capture --fresh-cache records what programs are built from"
