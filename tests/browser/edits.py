@@ -19,6 +19,8 @@ def compiled(viewer: Viewer) -> None:
 
 
 def put_caret(viewer: Viewer, text: str) -> None:
-    """Click a line of the source behind its text."""
+    """Click a line of the source behind its text, where letters are typed: behind *Edit* alone."""
+    if viewer.find(".source.typed-in").count() == 0:
+        viewer.find(".source-pane .opt", has_text="Edit").click()
     viewer.line("source", text).click()
     viewer.press("End")

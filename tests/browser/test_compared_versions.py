@@ -255,7 +255,7 @@ def test_what_a_link_leaves_out_is_said(server: Server, tab: Callable[..., Viewe
     viewer.find("header button", has_text="Share").click()
     assert viewer.text(".share .lacks") == ""
     viewer.press("Escape")
-    viewer.press("ArrowUp", "End")
+    put_caret(viewer, "{")
     viewer.tab.keyboard.insert_text(" // " + "".join(chr(noise.randrange(33, 92)) for _ in range(6000)))
     compiled(viewer)
     viewer.find("header button", has_text="Share").click()

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.browser.conftest import LISTEN, Open
+from tests.browser.edits import put_caret
 from tests.browser.viewer import Viewer
 from tests.explore_reader import Page as Report
 from tests.integration.serve.explorer_fixtures import SOURCE, Server, serving
@@ -250,8 +251,7 @@ def test_versions_and_their_comparison_are_in_the_report(
 ) -> None:
     viewer = reader().tab(address(server))
     viewer.find("nav .all > [role=treeitem]", has_text="twice").first.click()
-    viewer.find(".source .cm-line", has_text="2.0f").click()
-    viewer.press("End")
+    put_caret(viewer, "2.0f")
     viewer.tab.keyboard.type("\n  data[1] = sqrt(data[2]);")
     viewer.find(".version", has_text="line 4").wait_for()
     with viewer.tab.expect_download() as download:

@@ -47,6 +47,7 @@ def walk_through_an_edit(browser: WebDriver, address: str) -> None:
     """Edit a line so that it does not compile, mend it, and compare both versions: of the sources of test_share."""
     browser.goto(address)
     browser.click("nav .all > [role=treeitem]", "twice")
+    browser.click(".source-pane .edit")
     browser.click(".source .cm-line", "2.0f")
     browser.press(END)
     browser.type(" data[1] = missing;")

@@ -24,7 +24,10 @@ export function keysOf(app: App): Keys {
       const linked = focused();
       const { activeElement } = app.root;
       if (activeElement instanceof HTMLButtonElement) activeElement.click();
-      else if (linked?.pane.element.contains(activeElement)) app.pinning.pin(linked, linked.pane.cursor);
+      else if (!linked?.pane.element.contains(activeElement)) return;
+      // On the source line that is pinned already.
+      else if (linked.pane.isEditable && app.links.pinned?.linked === linked && app.links.pinned.line === linked.pane.cursor) void app.compiler?.start();
+      else app.pinning.pin(linked, linked.pane.cursor);
     },
     Escape: () => {
       if (app.element.classList.contains("drawer")) app.element.classList.remove("drawer");

@@ -370,18 +370,22 @@ export class Filler {
     fill(
       slot.tools,
       ...(slot.kind === "code" && this.kernel !== null ? this.steps(this.kernel) : []),
-      slot.kind === "source" ? this.editTool(slot) : null,
+      ...(slot.kind === "source" ? this.editTools(slot) : []),
       menu,
     );
   }
 
   /** Begins an edit, and goes back to what was read. */
-  private editTool({ linked }: Slot): HTMLElement | null {
+  private editTools({ linked }: Slot): HTMLElement[] {
     const { compiler } = this.page;
-    if (!(linked instanceof SourcePane) || linked.bare) return null;
-    if (compiler?.canTry(linked.kernel.program) !== true) return null;
-    if (compiler.versionOf(linked.kernel.program) === null) return button("Edit", "Change the source, and see what it costs (e)", () => void compiler.start());
-    return button("Revert", "Back to version 1, as it was read", () => compiler.revert());
+    if (!(linked instanceof SourcePane) || linked.bare || compiler?.canTry(linked.kernel.program) !== true) return [];
+    // What it says follows the pane (style/edit.css); the keyboard stays there until the click has come.
+    const edit = button("", "Change the source, and see what it costs (e, or Enter on a pinned line); Esc leaves the editor", () => (linked.pane.isTyping ? linked.pane.rest() : void compiler.start()));
+    edit.classList.add("edit");
+    edit.append(h("span", {}, "Edit"), h("span", {}, "Done"));
+    edit.addEventListener("mousedown", (event) => event.preventDefault());
+    const hasVersions = compiler.versionOf(linked.kernel.program) !== null;
+    return [edit, ...(hasVersions ? [button("Revert", "Back to version 1, as it was read", () => compiler.revert())] : [])];
   }
 }
 

@@ -69,9 +69,9 @@ export class Pinning implements CodeSurroundings {
     const target = this.links.target(from, line);
     if (kernel === null || target === null) return;
     const { pinned } = this.links;
-    // In a text that is edited a click is for the cursor, too.
+    // In a text that is typed in a click is for the cursor, too.
     // Lit for an advice, it is not its line that is pinned.
-    if (pinned !== null && pinned.rows === undefined && pinned.linked === from && pinned.line === line) return from.pane.isEdited ? undefined : this.unpin();
+    if (pinned !== null && pinned.rows === undefined && pinned.linked === from && pinned.line === line) return from.pane.isTyping ? undefined : this.unpin();
     this.links.exact = false;
     this.links.register = null;
     this.links.pin(kernel, target);

@@ -226,22 +226,18 @@ export class Editing implements Compiler {
     else await this.arrival.open(more);
   }
 
-  /** Puts the cursor where an edit is likely, without a jump. */
+  /** Lets the source be typed in, with the cursor where an edit is likely, without a jump. */
   async start(): Promise<void> {
     const { page } = this;
-    const told = await this.ask();
+    const told = this.choices === null ? await this.ask() : null;
     if (told !== null) return page.tell(told);
-    const pane = this.view.sources().find(({ bare }) => !bare);
-    const edit = pane === undefined ? null : await this.begin(pane.kernel.program);
-    if (pane === undefined || edit === null) return page.tell("There is no source text here to edit.");
-    const slot = page.layout.slotOf(pane);
-    if (slot !== null) page.layout.bringToFront(slot);
-    this.held.hold(edit, pane);
-    const likely = [page.state.line === null ? -1 : pane.lineNow(page.state.line.line - 1), ...page.ranking.flatMap((key) => Array.from(pane.linesOf({ key, exact: null })))];
-    const line = likely.find((each) => each >= 0 && pane.pane.sees(each));
-    if (line !== undefined && !pane.pane.isFocused) pane.pane.place(line);
-    pane.pane.focus();
-    page.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
+    const sources = this.view.sources().filter(({ pane }) => pane.isEditable);
+    const pane = sources.find(({ pane }) => pane.isFocused) ?? sources[0];
+    if (pane === undefined) return page.tell("There is no source text here to edit.");
+    // At once: the next key may be a letter already.
+    this.held.type(pane);
+    const edit = await this.begin(pane.kernel.program);
+    if (edit !== null && pane.pane.isTyping) this.held.hold(edit, pane);
   }
 
   /** Takes over a file's text, as an editor around the page has it, and compiles it; true if it is a file of what is shown. */
@@ -359,7 +355,7 @@ export class Editing implements Compiler {
         change: () => void this.typed(pane),
         compile: () => void this.compile(),
         pin: () => page.pin(pane),
-        leave: () => page.layout.of("code")?.linked?.pane.focus(),
+        turned: () => this.held.turned(pane, this.editOf(pane.kernel.program)),
       });
     }
     const edit = this.active;

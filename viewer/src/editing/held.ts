@@ -26,6 +26,23 @@ export class HeldEditor {
     this.page.showEditing();
   }
 
+  /** Lets a source be typed in: where the cursor is, if it is there already, else where an edit is likely, without a jump. */
+  type(pane: SourcePane): void {
+    const { layout, state, ranking } = this.page;
+    const slot = layout.slotOf(pane);
+    if (slot !== null) layout.bringToFront(slot);
+    const likely = [state.line === null ? -1 : pane.lineNow(state.line.line - 1), ...ranking.flatMap((key) => Array.from(pane.linesOf({ key, exact: null })))];
+    const line = likely.find((each) => each >= 0 && pane.pane.sees(each));
+    if (line !== undefined && !pane.pane.isFocused) pane.pane.place(line);
+    pane.pane.type();
+    this.page.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
+  }
+
+  /** Letters are typed into a source now, or not any more: the stages have their room again where nothing was changed. */
+  turned({ pane }: SourcePane, edit: Edit | null): void {
+    if (!pane.isTyping && (edit === null || (edit.isRead && edit.versions.list.length < 2))) this.unfold();
+  }
+
   /** Gives the stages their room back. */
   unfold(): void {
     for (const slot of this.stages()) slot.unfold("editing");

@@ -22,12 +22,12 @@ export interface PaneOptions {
 
 const READING = [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-readonly": "true" })];
 
-/** What an editor tells of: another text, Ctrl+Enter, Alt+Enter, Esc. */
+/** What an editor tells of: another text, Ctrl+Enter, Alt+Enter; and that letters are typed now, or keys again. */
 export interface EditActions {
   change(): void;
   compile(): void;
   pin(): void;
-  leave(): void;
+  turned(): void;
 }
 
 /** A change of the text that nobody typed. */
@@ -52,6 +52,10 @@ export class Pane {
   /** What is typed here is compiled, and the text may be another than that which was read. */
   isEdited = false;
   isEditable = false;
+  /** Whether letters are typed into the text: from `type` until Esc, or until the keyboard is elsewhere. */
+  isTyping = false;
+  private actions: EditActions | null = null;
+  private readonly kept = new Compartment();
 
   constructor(private readonly options: PaneOptions) {
     this.element = document.createElement("div");
@@ -66,6 +70,7 @@ export class Pane {
         // Escapes, and what turns the direction of a line so that it reads otherwise than the compiler reads it.
         highlightSpecialChars({ addSpecialChars: /[\u202a-\u202c\u2068]/ }),
         MOVING,
+        this.kept.of([]),
         lineClasses((line) => (this.isFound(line) ? `${options.classOf(line)} found` : options.classOf(line))),
         EditorView.updateListener.of((update) => {
           if (update.geometryChanged) this.top = null;
@@ -189,8 +194,45 @@ export class Pane {
     return block.top >= scrollTop && block.bottom <= scrollTop + clientHeight;
   }
 
-  /** Lets the text be edited. Nothing moves, and a click still pins. */
+  /** Lets the text be edited, once `type` is called: until then it is read, and no key writes into it. */
   edit(actions: EditActions): void {
+    this.isEditable = true;
+    this.actions = actions;
+    this.element.classList.add("editable");
+    this.view.contentDOM.addEventListener("focusout", () => queueMicrotask(() => this.isElsewhere && this.rest()));
+    this.view.dispatch({
+      effects: this.kept.reconfigure([
+        TYPING,
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged && !update.transactions.every((transaction) => transaction.annotation(isOurs) === true)) actions.change();
+        }),
+      ]),
+    });
+  }
+
+  /** Lets letters be typed where the cursor is. */
+  type(): void {
+    this.turn(true);
+    // An element that had the keyboard as it was read gets no letters yet.
+    this.view.contentDOM.blur();
+    this.view.focus();
+  }
+
+  /** Lets no letter be typed any more. */
+  rest(): void {
+    this.turn(false);
+  }
+
+  /** Another window does not take the keyboard away from what is typed in. */
+  private get isElsewhere(): boolean {
+    return this.view.root.activeElement !== this.view.contentDOM;
+  }
+
+  private turn(isTyping: boolean): void {
+    const { actions } = this;
+    if (actions === null || this.isTyping === isTyping) return;
+    this.isTyping = isTyping;
+    this.element.classList.toggle("typed-in", isTyping);
     const bind = (key: string, act: () => void): KeyBinding => ({
       key,
       run: () => {
@@ -198,17 +240,9 @@ export class Pane {
         return true;
       },
     });
-    this.isEditable = true;
-    this.element.classList.add("editable");
-    this.view.dispatch({
-      effects: this.mode.reconfigure([
-        keymap.of([bind("Mod-Enter", actions.compile), bind("Alt-Enter", actions.pin), bind("Escape", actions.leave)]),
-        TYPING,
-        EditorView.updateListener.of((update) => {
-          if (update.docChanged && !update.transactions.every((transaction) => transaction.annotation(isOurs) === true)) actions.change();
-        }),
-      ]),
-    });
+    const keys = keymap.of([bind("Mod-Enter", actions.compile), bind("Alt-Enter", actions.pin), bind("Escape", () => this.rest())]);
+    this.view.dispatch({ effects: this.mode.reconfigure(isTyping ? keys : READING) });
+    actions.turned();
   }
 
   /** Makes the text another, by what differs alone: cursor, folds and marks stay with the rest. */
