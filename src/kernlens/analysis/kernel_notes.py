@@ -1,4 +1,4 @@
-"""Sentences on a kernel of which no rule speaks: it is narrow, has private memory, spills, or an option that is known to cost."""
+"""Sentences on a kernel of which no rule speaks: it is narrow, has private memory, spills, or options that cost."""
 
 from __future__ import annotations
 

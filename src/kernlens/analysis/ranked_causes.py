@@ -170,7 +170,7 @@ class _Costs:
 
 
 class KnownRounds(NamedTuple):
-    """How often a kernel's instructions run (``weights``), if loops whose rounds are not known run one: ``names`` has these by
+    """The runs of a kernel's instructions (``weights``), if loops whose rounds are not known run one: ``names`` has these by
     their numbers. ``is_known``: there are none. ``sub_groups`` are those that were observed, all together; 0: the weights are
     of one thread."""
 

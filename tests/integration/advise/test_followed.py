@@ -97,6 +97,7 @@ EDITS: dict[str, Callable[[Lines, Advice], None]] = {
     "call-not-inlined": inlined,
     "address-that-does-not-change": with_restrict,
     "barrier-behind-barrier": removed,
+    "barrier-over-nothing": removed,
 }
 
 
