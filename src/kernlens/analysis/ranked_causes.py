@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
@@ -18,7 +19,7 @@ from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel
 from kernlens.analysis.start_here import start_here
 from kernlens.analysis.trip_weights import weights_of_rows
-from kernlens.dataclass import dataclass, replace
+from kernlens.dataclass import NamedTuple, dataclass, replace
 from kernlens.errors import KernlensError, TooManyError
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.kernel import Kernel
@@ -116,34 +117,18 @@ class _Costs:
     def __init__(self, advised: AdvisedKernel) -> None:
         self.advised = advised
         kernel, program = advised.kernel, advised.program
-        self._names: dict[int, str] = {}
+        self._names: Mapping[int, str] = {}
         self.is_weighed, self.rows = False, list[float]()
         if kernel.code_size and (advised.advice or kernel.behaviours or kernel.trip_weights is not None):
-            self.is_weighed, weights = self._weights(program, kernel)
-            self.rows = _cost_of_rows(kernel, weights)
+            rounds = known_rounds(program, kernel)
+            self.is_weighed, self._names = rounds.is_known, rounds.names
+            self.rows = _cost_of_rows(kernel, rounds.weights)
         self.total = sum(self.rows)
         places = kernel.source_map.places if self.rows and kernel.source_map is not None else ()
         self.lines: Counter[Line] = Counter()
         for place, cost in zip(places, self.rows, strict=bool(places)):
             if place is not None:
                 self.lines[place.path, place.line] += cast("int", cost)
-
-    def _weights(self, program: Program, kernel: Kernel) -> tuple[bool, Sequence[int]]:
-        """Return whether it is known how often instructions run, and how often they do if other loops run one round."""
-        view = kernel if kernel.trip_weights is not None else kernel_with_executions(kernel)
-        if view.trip_weights is not None:
-            return True, view.trip_weights.rows
-        loops = kernel.loops
-        once = [1] * len(kernel.instructions)
-        if loops is None or not loops.loops:
-            return not kernel.behaviours and loops is not None, once
-        rounds = _constant_rounds(program, kernel)
-        self._names = {number: name for number, (count, name) in rounds.items() if count is None}
-        counts = [rounds[number][0] or 1 for number in range(len(loops.loops))]
-        try:
-            return not self._names, weights_of_rows(kernel, loops, counts)
-        except TooManyError:
-            return False, once
 
     def entries(self) -> Iterator[RankedCause]:
         """Yield the observed causes, and the advice of each rule, with what they could save of this kernel."""
@@ -182,6 +167,35 @@ class _Costs:
 
     def _deepest(self) -> str:
         return " and ".join(list(dict.fromkeys(self._names.values()))[:2])
+
+
+class KnownRounds(NamedTuple):
+    """The runs of a kernel's instructions (``weights``), if loops whose rounds are not known run one: ``names`` has these by
+    their numbers. ``is_known``: there are none. ``sub_groups`` are those that were observed, all together; 0: the weights are
+    of one thread."""
+
+    is_known: bool
+    weights: Sequence[int]
+    names: Mapping[int, str] = MappingProxyType({})
+    sub_groups: int = 0
+
+
+def known_rounds(program: Program, kernel: Kernel) -> KnownRounds:
+    """Return how often instructions run, as far as that was counted or stated, or constants of the source tell."""
+    view = kernel if kernel.trip_weights is not None else kernel_with_executions(kernel)
+    if (weights := view.trip_weights) is not None:
+        return KnownRounds(True, weights.rows, sub_groups=weights.observed.sub_groups if weights.observed else 0)
+    loops = kernel.loops
+    once = [1] * len(kernel.instructions)
+    if loops is None or not loops.loops:
+        return KnownRounds(not kernel.behaviours and loops is not None, once)
+    rounds = _constant_rounds(program, kernel)
+    names = {number: name for number, (count, name) in rounds.items() if count is None}
+    counts = [rounds[number][0] or 1 for number in range(len(loops.loops))]
+    try:
+        return KnownRounds(not names, weights_of_rows(kernel, loops, counts), names)
+    except TooManyError:
+        return KnownRounds(False, once, names)
 
 
 def _cost_of_rows(kernel: Kernel, weights: Sequence[int]) -> list[float]:

@@ -77,7 +77,8 @@ class Core:
     """A core of a device, with what a kernel takes of it. ``name`` is what the vendor calls it, ``thread`` its hardware
     threads, of which it runs at most ``slots``, each with ``width`` work-items. ``groups`` is the most work-groups.
     ``barriers`` are work-groups that have their own barrier, None where barriers limit nothing; ``is_alone_free``: a work-group
-    of one thread takes none. ``largest`` is the largest work-group; ``source`` the document with the rules."""
+    of one thread takes none. ``largest`` is the largest work-group; ``source`` the document with the rules. ``engines`` are the
+    parts that issue instructions, each of the threads that it has; 0 where that is not known."""
 
     name: str
     thread: str
@@ -90,6 +91,7 @@ class Core:
     barriers: int | None
     source: str
     is_alone_free: bool = False
+    engines: int = 0
 
 
 @dataclass(frozen=True, slots=True)

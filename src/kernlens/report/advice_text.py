@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from kernlens.analysis.kernel_notes import kernel_notes
 from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import observed_code, observed_texts
 from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
-from kernlens.model.advice import SPILL, Advice, AdvisedKernel
+from kernlens.model.advice import PAGE, SPILL, Advice, AdvisedKernel
 from kernlens.model.build import SOURCE_SUFFIX
 from kernlens.model.static_access import UNKNOWN
 from kernlens.report.behaviour_words import COUNTED, cause_words
+from kernlens.report.bound_words import about_kernel
 from kernlens.report.describe import kernel_heading, kernel_words, plural
 from kernlens.report.start_words import LEAST
 from kernlens.report.style import cut, style
 
+#: Of no more kernels each is described, those without advice too.
+_FEW = 4
 #: Characters that are shown of a source line.
 _WIDEST = 100
 
@@ -31,7 +35,8 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
         of_kernel.setdefault(id(entry.kernel), []).append(entry)
     for each in kernels:
         entries = of_kernel.get(id(each.kernel), [])
-        if not entries:
+        is_judged = bool(each.kernel.code_size) and each.kernel.advice_reason is None
+        if not entries and not (is_judged and (len(kernels) <= _FEW or any(kernel_notes(each)))):
             continue
         yield style(kernel_heading(each.program, each.kernel), bold=True)
         texts = source_texts(each.program)
@@ -40,6 +45,8 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
             for piece in entry.advice:
                 worth = entry.worth if piece is entry.advice[0] else ""
                 yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None, worth)
+        if is_judged:
+            yield from (style(f"  {words}", dim=True) for words in about_kernel(each))
         yield ""
     observed = sum(entry.cause is not None for entry in ranked)
     kernels_with_code = [each for each in kernels if each.kernel.code_size]
@@ -53,8 +60,11 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     yield from _on_data(kernels)
     count = sum(len(each.advice) for each in kernels)
-    if not count and any(each.kernel.advice_reason is None for each in kernels_with_code):
-        next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
+    judged = [each.kernel for each in kernels_with_code if each.kernel.advice_reason is None]
+    if not count and judged:
+        next_step = f" by the rules of {PAGE}; kernlens annotate PATH --top 10 lists the lines with most instructions"
+        if any(kernel.waits_reason is None for kernel in judged):
+            next_step += ", and with --sort wait those that wait, and for what"
     elif count and not is_tried and any(piece.rule == SPILL for each in kernels for piece in each.advice):
         next_step = "; --try compares other options and sub-group sizes"
     else:

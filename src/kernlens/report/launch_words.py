@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kernlens.model.kernel import Kernel
 from kernlens.model.launch_limits import LEVEL_ZERO, OPENCL, Creation, LaunchLimits
+from kernlens.model.occupancy import occupancy_of
 
 #: The line on a program of which OpenCL does not run the code that is shown.
 REBUILT = (
@@ -73,20 +74,22 @@ def occupancy_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
     """Yield the occupancy of these kernels, by their titles, or why it is not known: a line for all that have the same."""
     groups: dict[str, list[str]] = {}
     for title, kernel in kernels.items():
-        groups.setdefault(f"occupancy of {{}}{_occupancy_words(kernel.launch_limits)}", []).append(title)
+        groups.setdefault(f"occupancy of {{}}{occupancy_words(kernel.launch_limits)}", []).append(title)
     yield from _grouped(groups, len(kernels))
 
 
-def _occupancy_words(limits: LaunchLimits) -> str:
-    """Return the percentages with the sizes of work-groups that have them, what limits them, and the next step."""
+def occupancy_words(limits: LaunchLimits, of_launches: Sequence[int] = ()) -> str:
+    """Return the percentages with the sizes of work-groups that have them, what limits them, and the next step: of launches
+    with these sizes, else of the required or the usual ones."""
     if isinstance(limits.core, str):
         return f" is not known: {limits.core}"
     sizes: dict[int, list[int]] = {}
-    for each in limits.occupancies:
+    occupancies = [occupancy_of(limits.core, size) for size in of_launches] or limits.occupancies
+    for each in occupancies:
         sizes.setdefault(each.percent, []).append(each.work_group)
     shares = (f"{percent}% with {_run(some)}" for percent, some in sizes.items())
     words = f": {', '.join(shares).replace(' with ', ' with work-groups of ', 1)}"
-    short = [each for each in limits.occupancies if each.limits]
+    short = [each for each in occupancies if each.limits]
     if short:
         words += f" (limited by {' and '.join(dict.fromkeys(name for each in short for name in each.limits))})"
     steps = [each for each in short if each.step]

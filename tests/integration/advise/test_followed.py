@@ -74,6 +74,16 @@ def removed(lines: Lines, piece: Advice) -> None:
     replaced(lines, piece, r"barrier\([^;]*;", ";")
 
 
+def by_floats(lines: Lines, piece: Advice) -> None:
+    """Divide floats, where the operands stand in one line."""
+    division = re.fullmatch(r"`(.+) ([/%]) (.+?)`", piece.subject)
+    if division is not None:
+        left, operator, right = division.groups()
+        quotient = f"(int)(((float)({left}) + 0.5f) / ({right}))"
+        whole = quotient if operator == "/" else f"({left} - {quotient} * {right})"
+        lines[piece.line - 1] = lines[piece.line - 1].replace(piece.subject.strip("`"), whole)
+
+
 #: Rules whose advice an edit of words can follow.
 EDITS: dict[str, Callable[[Lines, Advice], None]] = {
     "unrolled-too-far": unrolled,
@@ -81,11 +91,13 @@ EDITS: dict[str, Callable[[Lines, Advice], None]] = {
     "slow-built-in": renamed,
     "half-function": renamed,
     "double-by-accident": with_floats,
+    "integer-division": by_floats,
     "64-bit-division": narrowed,
     "64-bit-index": narrowed,
     "call-not-inlined": inlined,
     "address-that-does-not-change": with_restrict,
     "barrier-behind-barrier": removed,
+    "barrier-over-nothing": removed,
 }
 
 

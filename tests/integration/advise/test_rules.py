@@ -37,6 +37,7 @@ FILES = {
     "spill": "spill",
     "fixed_access": "address-that-does-not-change",
     "barrier": "barrier-behind-barrier",
+    "barrier_over_nothing": "barrier-over-nothing",
     "atomic_in_loop": "atomic-in-a-loop",
     "float_exchange": "float-addition-by-exchange",
     "wide_index": "64-bit-index",
@@ -153,7 +154,7 @@ def figure(advised: AdvisedKernel, rule: str, *, in_page: bool = False) -> int:
             return sum(far)
         case "spill":
             return kernel.costs["spill_stores"] + kernel.costs["fill_loads"]
-        case "barrier-behind-barrier":
+        case "barrier-behind-barrier" | "barrier-over-nothing":
             return sum(access.operation == "barrier" for _, access in accesses)
         case "address-that-does-not-change" | "atomic-in-a-loop":
             assert kernel.loops is not None

@@ -38,6 +38,11 @@ def _on_line_3(facts: Facts) -> Iterator[Advice]:
 COSTLY = Rule("costly-line", "Costly line", (DIFFER,), _on_line_3)
 
 
+UNKNOWN = "unknown, as cycles are not known: waits are unknown on Gen9: the code does not state who waits for whom before Xe-LP"
+NARROW = "  SIMD16, where the widest kernels have 32 lanes: kernlens advise --try compares other sub-group sizes"
+OCCUPANCY = "  occupancy: 100% with work-groups of 64 to 128, 85% with 256 (limited by threads)"
+
+
 def test_the_text(folder: Path, kernlens: Kernlens) -> None:
     done = kernlens("advise", "scale.bin")
     assert (done.status, done.err) == (0, "")
@@ -46,6 +51,9 @@ def test_the_text(folder: Path, kernlens: Kernlens) -> None:
         "  scale.cl:3:5 | a[id] *= 2;",
         "    `a` is 2 instructions (at most 66.7% of the kernel); write less (results differ)",
         "    counted in the code, 1 of 2 certainly of this line; docs/advice.md#costly-line",
+        NARROW,
+        f"  bound: {UNKNOWN}",
+        OCCUPANCY,
         "",
         "1 kernel: 1 piece of advice",
     ]
@@ -91,8 +99,14 @@ def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
     assert entry["advice"] == []
     assert entry["reason"] == "the source text was not found; --source-root names a folder to search"
     assert kernlens("advise", "scale.bin").out.splitlines() == [
+        "scale  scale on skl (9.0.9)",
+        NARROW,
+        f"  bound: {UNKNOWN}",
+        OCCUPANCY,
+        "",
         f"most rules need lines and source text; in 1 kernel: {entry['reason']}",
-        "1 kernel: no advice; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what",
+        "1 kernel: no advice by the rules of docs/advice.md; kernlens annotate PATH --top 10 lists the lines with most"
+        " instructions",
     ]
 
 

@@ -114,9 +114,16 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             _subject(facts, place, construct),
             f"is {len(rows):,} instructions{_among(facts, place, construct)}, because this GPU has no integer divider",
-            "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), or shift and mask if"
-            " it is a power of two and no value is negative",
+            "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), shift and mask if"
+            f" it is a power of two and no value is negative, or {_by_floats(construct)}",
         )
+
+
+def _by_floats(construct: Construct) -> str:
+    """Return the quotient by a division of floats, whose error of 2.5 ulp at most, as OpenCL bounds it, is smaller in that
+    range than the distance of (a + 0.5) / b to an integer, 0.5 / b at least. Without the 0.5 it is not: 82 / 41 may be 1."""
+    remainder = "" if construct.token.startswith("/") else " and `a - q * b`"
+    return f"if 0 <= a < 2^20 and 0 < b < 2^24, `q = ((float)a + 0.5f) / b`{remainder} with `q` of the type of `a / b`"
 
 
 def _advise_long(facts: Facts) -> Iterator[Advice]:

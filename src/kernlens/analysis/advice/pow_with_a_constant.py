@@ -37,17 +37,19 @@ def simpler(construct: Construct, integers: Set[str] = frozenset()) -> Simpler |
     if power == 0 and construct.token == "powr":  # It is no number for 0 and for infinity.
         return None
     if power in _PRODUCTS:
-        except_for = _SIGNS if power in _ROOTS else ""
+        except_for = _EXCEPT.get(power, "")
         if power == 0 or (_SIMPLE.fullmatch(base) and len(base) < 20 and _FIRST_WORD.findall(base)[0] not in integers):
-            return Simpler(_PRODUCTS[power].replace("x", base), except_for)
-        return Simpler(_PRODUCTS[power], f", with the base in a floating-point variable `x`{except_for}")
+            return Simpler(_PRODUCTS[power].replace("x", base), except_for.replace("x", base))
+        return Simpler(_PRODUCTS[power], f", with the base in {_VARIABLE} `x`{except_for}")
     if root in _BASES and construct.token != "pown":
         if len(exponent) < 30 and integers.isdisjoint(_FIRST_WORD.findall(exponent)):
             return Simpler(f"{_BASES[root]}({exponent})")
-        return Simpler(f"{_BASES[root]}(y)", ", with the exponent in a floating-point variable `y`")
+        return Simpler(f"{_BASES[root]}(y)", f", with the exponent in {_VARIABLE} `y`")
     return None
 
 
+#: A float, or the type of the power, if that is another.
+_VARIABLE = "a floating-point variable"
 _PRODUCTS = {
     0.0: "1.0f",
     1.0: "x",
@@ -61,9 +63,11 @@ _PRODUCTS = {
     1.5: "x * sqrt(x)",
     0.25: "sqrt(sqrt(x))",
 }
-#: Powers that have another value than their expressions for -0 or -infinity.
-_ROOTS = frozenset((0.5, -0.5, 1.5, 0.25))
-_SIGNS = ", if x is never -0 or -infinity"
+#: Where powers have other values than their expressions: for -0 and -infinity, and where the square is no normal number.
+_EXCEPT = {
+    **dict.fromkeys((0.5, -0.5, 1.5, 0.25), ", if x is never -0 or -infinity"),
+    -2.0: ", if |x| is 1.1e-19 to 9.2e18",
+}
 _INTEGERS = (
     "char",
     "short",
@@ -92,13 +96,16 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         simple = simpler(construct, integers)
         if simple is None:
             continue
+        # A product of floats is no double: its error is that of floats, and its range.
+        is_double = facts.works_on_doubles(rows, place.path, construct.words)
+        condition = simple.condition.replace(_VARIABLE, "a double") if is_double else simple.condition
         yield RULE.advice(
             facts,
             place,
             rows,
             f"`{construct.token}({', '.join(construct.arguments)})`",
             f"is {len(rows):,} instructions, because the compiler does not fold it",
-            f"write `{simple.expression}`{simple.condition}",
+            f"write `{simple.expression}`{condition}",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernlens.analysis.advice import (
     atomic_in_loop,
     barrier,
+    barrier_over_nothing,
     call_not_inlined,
     division,
     double_by_accident,
@@ -38,6 +39,7 @@ RULES = (
     unrolled_too_far.RULE,
     fixed_access.RULE,
     barrier.RULE,
+    barrier_over_nothing.RULE,
     atomic_in_loop.IN_LOOP,
     atomic_in_loop.EXCHANGE,
     wide_index.RULE,

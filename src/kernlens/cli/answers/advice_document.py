@@ -9,6 +9,7 @@ from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
 from kernlens.cli.answers.behaviour_document import causes_document
 from kernlens.model.advice import Advice, AdvisedKernel
+from kernlens.report.bound_words import about_document
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
 
@@ -45,6 +46,7 @@ def _kernel(each: AdvisedKernel) -> Document:
         **place_document(each.program),
         "instructions": len(offsets),
         "reason": each.reason,
+        **(about_document(each) if each.kernel.code_size and each.kernel.advice_reason is None else {}),
         **(causes_document(each.program, each.kernel) if each.kernel.behaviours else {}),
         "advice": [
             piece_document(piece)

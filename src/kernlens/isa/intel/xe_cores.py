@@ -24,9 +24,10 @@ _FINE_SIZES = (0, 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
 
 
 class _Row(NamedTuple):
-    """A row of the calculator: hardware threads, kilobytes of SLM, the sizes of it for a work-group, barriers."""
+    """A row of the calculator: engines, hardware threads, kilobytes of SLM, the sizes of it for a work-group, barriers."""
 
     name: str
+    engines: int
     threads: int
     slm: int
     sizes: tuple[int, ...]
@@ -35,12 +36,12 @@ class _Row(NamedTuple):
 
 
 _ROWS = {
-    GEN9: _Row("sub-slice", 56, 64, _SIZES, 32, has_large_mode=False),
-    GEN11: _Row("sub-slice", 56, 64, _SIZES, 32, has_large_mode=False),
-    XE_LP: _Row("dual sub-slice", 112, 64, _SIZES, 64, has_large_mode=False),
-    XE_HPG: _Row("Xe-core", 128, 128, _SIZES, 128),
-    XE_HPC: _Row("Xe-core", 64, 128, _FINE_SIZES, 64),
-    XE2: _Row("Xe-core", 64, 128, _FINE_SIZES, 64),
+    GEN9: _Row("sub-slice", 8, 56, 64, _SIZES, 32, has_large_mode=False),
+    GEN11: _Row("sub-slice", 8, 56, 64, _SIZES, 32, has_large_mode=False),
+    XE_LP: _Row("dual sub-slice", 16, 112, 64, _SIZES, 64, has_large_mode=False),
+    XE_HPG: _Row("Xe-core", 16, 128, 128, _SIZES, 128),
+    XE_HPC: _Row("Xe-core", 8, 64, 128, _FINE_SIZES, 64),
+    XE2: _Row("Xe-core", 8, 64, 128, _FINE_SIZES, 64),
 }
 #: Devices of these generations that the calculator does not list.
 _UNLISTED = frozenset({"arl-h"})
@@ -71,6 +72,7 @@ def core_of(device: Device, resources: KernelResources, largest: int | None, lau
         local=local,
         barriers=barriers,
         source=_SOURCE,
+        engines=row.engines,
     )
 
 

@@ -30,6 +30,10 @@ kernel void of_two_constants(global float *f32, global const float *f) {
   float x = f[g];
   f32[g] = x + x * (RATIO);
 }
+kernel void powers(global double *o, global const float *a) {
+  int g = get_global_id(0);
+  o[g] = pow((double)a[g], 2.0) + pow(a[g] * 0.3, -2.0);
+}
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 kernel void exchange(volatile global long *o, global const double *a) {
   int g = get_global_id(0);

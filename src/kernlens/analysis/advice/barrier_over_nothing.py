@@ -1,0 +1,66 @@
+"""Barriers before all accesses to memory, or behind all: there is nothing that they could order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.rule import Rule
+from kernlens.model.advice import EQUAL, Advice
+from kernlens.model.source_map import IN_PROLOGUE, SourcePlace
+
+_BARRIER, _FENCE = "barrier", "fence"
+
+
+def _advise(facts: Facts) -> Iterator[Advice]:
+    source_map, routes = facts.kernel.source_map, facts.code.routes
+    barriers: dict[SourcePlace, list[int]] = {}
+    for row, kind in enumerate(facts.kinds):
+        place = source_map.place(row) if source_map and kind.access and kind.access.operation == _BARRIER else None
+        if place is not None:
+            barriers.setdefault(place, []).append(row)
+    # What a function accesses that is called, and what calls it, is another kernel's too.
+    if not barriers or routes is None or any(route.is_call or route.returns for route in routes.values()):
+        return
+    onward: list[list[int]] = [[] for _ in facts.kinds]
+    back: list[list[int]] = [[] for _ in facts.kinds]
+    for row in range(len(onward)):
+        route = routes.get(row)
+        falls = [row + 1] if (route is None or route.falls) and row + 1 < len(onward) else []
+        for target in {*falls, *(route.targets if route is not None else ())}:
+            onward[row].append(target)
+            back[target].append(row)
+    for place, rows in barriers.items():
+        where = next(
+            (words for words, ways in (("after", onward), ("before", back)) if not _accesses(facts, rows, ways)), ""
+        )
+        construct = facts.tokens.at(place)
+        if where and construct is not None and not construct.is_macro:
+            fact = f"orders nothing: no memory is accessed {where} it"
+            yield RULE.advice(facts, place, rows, f"`{construct.token}`", fact, "remove it", is_exact=True)
+
+
+def _accesses(facts: Facts, rows: Iterable[int], ways: Mapping[int, list[int]] | list[list[int]]) -> bool:
+    """Return whether lanes may access memory on a way from these rows. Before all source code the thread reads its arguments,
+    and what spills is its own."""
+    origins = facts.kernel.source_map.origins if facts.kernel.source_map else ()
+    waiting = [target for row in rows for target in ways[row]]
+    seen = set(waiting)
+    while waiting:
+        row = waiting.pop()
+        access = facts.kinds[row].access
+        is_order = access is None or access.operation in (_BARRIER, _FENCE) or access.is_spill
+        if not is_order and origins[row] != IN_PROLOGUE and not _ends(facts, row):
+            return True
+        new = [each for each in ways[row] if each not in seen]
+        seen.update(new)
+        waiting += new
+    return False
+
+
+def _ends(facts: Facts, row: int) -> bool:
+    """Return whether a row is the message that ends the thread."""
+    return "EOT" in facts.code.texts[row]
+
+
+RULE = Rule("barrier-over-nothing", "Barrier over nothing", (EQUAL,), _advise)

@@ -1,0 +1,59 @@
+"""The bound of a kernel, its occupancy, and the sentences on it besides advice, in words and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kernlens.analysis.kernel_bound import WAIT, KernelBound, kernel_bound, observed_sizes
+from kernlens.analysis.kernel_notes import kernel_notes
+from kernlens.model.advice import AdvisedKernel
+from kernlens.report.launch_words import occupancy_words
+
+#: The share of an operation among the waits from which on it is named.
+_LEAST = 0.1
+
+
+def about_kernel(advised: AdvisedKernel) -> Iterator[str]:
+    """Yield the sentences on a kernel besides its advice, its bound, and its occupancy."""
+    kernel = advised.kernel
+    yield from kernel_notes(advised)
+    yield bound_words(kernel_bound(advised.program, kernel))
+    yield f"occupancy{occupancy_words(kernel.launch_limits, observed_sizes(kernel))}"
+
+
+def bound_words(bound: KernelBound) -> str:
+    """Return the bound with its figures."""
+    if not bound.threads:
+        return f"bound: unknown, as {bound.reason}"
+    size = f"work-groups of {bound.work_group:,}" if bound.work_group else "the best size of work-groups"
+    threads = f"{bound.needed:,} threads of an engine hide its waits, and {bound.threads:g} fit with {size}"
+    if bound.bytes is None:
+        memory = "memory's bandwidth unknown, as nobody observed its bytes"
+    else:
+        memory = f"memory has to move {bound.bytes:.2g} bytes in a cycle that an engine issues"
+    if not bound.kind:
+        return f"bound: {bound.reason}; {threads}; {memory}"
+    if bound.kind == WAIT:
+        named = [f"{100 * share:.0f}% for {name}" for name, share in bound.waits[:2] if share >= _LEAST]
+        return f"bound: waits, {', '.join(named)}; {threads}; {memory}"
+    return f"bound: instructions or bandwidth, not waits, if no load takes longer than IGC assumes; {threads}; {memory}"
+
+
+def about_document(advised: AdvisedKernel) -> dict[str, Any]:
+    """Return the same as JSON has it."""
+    bound = kernel_bound(advised.program, advised.kernel)
+    return {
+        "notes": list(kernel_notes(advised)),
+        "bound": {
+            "kind": bound.kind or None,
+            "reason": bound.reason or None,
+            "issue_cycles": round(bound.issue) if bound.threads else None,
+            "wait_cycles": round(bound.wait) if bound.threads else None,
+            "threads": bound.threads or None,
+            "threads_needed": bound.needed or None,
+            "work_group": bound.work_group or None,
+            "waits": [{"operation": name, "share": round(share, 4)} for name, share in bound.waits],
+            "bytes_per_cycle": None if bound.bytes is None else round(bound.bytes, 4),
+        },
+    }
