@@ -152,7 +152,9 @@ def test_the_texts_of_a_recording_share_one_bound_of_lines(tmp_path: Path) -> No
     assert len(snapshots) == 4
     for snapshot in (*snapshots[:2], *snapshots[:2]):  # A text that is read again is not counted again.
         assert snapshot_map(snapshot, Beside([])) is None
-    with pytest.raises(TooManyError, match=r"visa: [0-9,]+ lines in an input of [0-9,]+ bytes, where kernlens reads [0-9,]+ at most"):
+    with pytest.raises(
+        TooManyError, match=r"visa: [0-9,]+ lines in an input of [0-9,]+ bytes, where kernlens reads [0-9,]+ at most"
+    ):
         snapshot_map(snapshots[2], Beside([]))
 
 

@@ -110,8 +110,8 @@ def test_doctor_needs_no_compiler_of_the_systems(tmp_path: Path) -> None:
 
 
 def test_doctor_sees_the_driver_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = doctor.Check("Level Zero driver", False, "no such file", "apt install intel-opencl-icd", needed=False)
-    monkeypatch.setattr(doctor, "_library", lambda name, files: absent)
+    absent = doctor.Check("Level Zero driver", False, "no such file", "apt install intel-opencl-icd", "link")
+    monkeypatch.setattr(doctor, "_library", lambda name, files, serves: absent)
     register(tmp_path, "newest")
     assert doctor._level_zero_driver(find_toolchains()) == absent
     library = tmp_path / "toolchains/newest/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1"
