@@ -21,8 +21,8 @@ from tests.tree import ROOT
 #: The reason for which a command is not run -> how such commands begin.
 NOT_RUN = {
     "it installs something, from the network or as root": re.compile(
-        r"(sudo )?apt(-get)? install |(env/bin/)?pip install |python3 -m venv |env/bin/|kernlens toolchain (add|remove) "
-        r"|code --install-extension "
+        r"(sudo )?apt(-get)? install |(env/bin/)?pip (install|download) |python3 -m venv |env/bin/"
+        r"|kernlens toolchain (add|remove) |code --install-extension |cp -r \"\$VIRTUAL_ENV/|kernlens annotate my\.cl "
     ),
     "what it prints is the machine's own, and other tests run it": re.compile(
         r"kernlens (doctor|devices|toolchain list)$"

@@ -37,9 +37,9 @@ def _fetch(error: NoCompilerError, *, is_asked: bool, is_agreed: bool) -> None:
     from kernlens.toolchain.registered import toolchains_folder
     from kernlens.toolchain.roots import SIZES, add
 
-    what = f"Intel's newest compiler into {toolchains_folder()}: {SIZES}, no root rights"
     if not is_agreed and not is_asked:
-        raise NoCompilerError(f"{error}; or repeat the command with --yes, which fetches {what}") from error
+        raise NoCompilerError(f"{error}; or repeat the command with --yes, which does that ({SIZES})") from error
+    what = f"Intel's newest compiler into {toolchains_folder()}: {SIZES}, no root rights"
     print_message(f"kernlens: there is no compiler; {'kernlens fetches' if is_agreed else 'kernlens can fetch'} {what}")
     if not is_agreed and ask("fetch it? [Y/n] ").lower() not in ("", "y", "yes"):
         raise error

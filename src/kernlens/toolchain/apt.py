@@ -53,7 +53,10 @@ def debian_mirror() -> str:
     for address in completed.stdout.splitlines():
         if DEBIAN.fullmatch(address):
             return address.rstrip("/")
-    raise NotFoundError("apt's sources on this machine name no Debian mirror; give one with --mirror URL")
+    raise NotFoundError(
+        "apt's sources on this machine name no Debian mirror; name one: kernlens toolchain add newest --mirror"
+        " http://deb.debian.org/debian"
+    )
 
 
 def debian_keyring() -> Path:

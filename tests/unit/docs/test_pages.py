@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.pages import commands, matches, updated, with_help
+from tests.tree import ROOT
 
 PRINTED = "kernel  SIMD  registers\nblur      32        128\n1 program\n"
 
@@ -44,3 +45,11 @@ def test_commands_stand_in_blocks_of_consoles_alone() -> None:
 def test_a_page_without_help_stays_as_it_is() -> None:
     assert with_help("```text\nUsage: old\n```\n", "Usage: new\n") == "```text\nUsage: new\n```\n"
     assert with_help("```text\nother\n```\n", "Usage: new\n") == "```text\nother\n```\n"
+
+
+def test_the_readme_is_short_and_begins_with_pip() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 900
+    blocks = text.split("```sh\n")
+    assert "pip install kernlens\n" in blocks[1]
+    assert blocks[2].startswith("bash scripts/demo.sh")

@@ -110,9 +110,7 @@ def test_doctor_needs_no_compiler_of_the_systems(tmp_path: Path) -> None:
 
 
 def test_doctor_sees_the_driver_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = doctor.Check(
-        "Level Zero driver", False, "no such file", "apt install intel-opencl-icd", "Level Zero programs"
-    )
+    absent = doctor.Check("Level Zero driver", False, "no such file", "apt install intel-opencl-icd", "link")
     monkeypatch.setattr(doctor, "_library", lambda name, files, serves: absent)
     register(tmp_path, "newest")
     assert doctor._level_zero_driver(find_toolchains()) == absent

@@ -286,7 +286,9 @@ def test_the_mirror_is_apts(
 )
 def test_no_mirror(names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_lists(tmp_path, monkeypatch, *names)
-    with pytest.raises(NotFoundError, match="name no Debian mirror; give one with --mirror URL"):
+    with pytest.raises(
+        NotFoundError, match="name no Debian mirror; name one: kernlens toolchain add newest --mirror http"
+    ):
         debian_mirror()
 
 

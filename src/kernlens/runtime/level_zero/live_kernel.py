@@ -72,10 +72,7 @@ class LiveKernel(HandleOwner):
         check_raw_handle(handle, "kernel")
         with cls.create(module, name) as own:
             if own.handle == handle:
-                raise HandleError(
-                    f"the kernel handle {handle:#x} is no longer that kernel's: it was destroyed, and the handle now belongs"
-                    " to another kernel"
-                )
+                raise HandleError(f"the kernel handle {handle:#x} was destroyed, and now belongs to another kernel")
             good = check_raw_handle(handle, "kernel", like=own.handle)
         kernel = cls(module, name, good, owned=False)
         if kernel._reported_name != name:
