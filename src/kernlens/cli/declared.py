@@ -87,12 +87,16 @@ def verb(
         def run(**values: Any) -> None:
             context = click.get_current_context()
             check(rules, context, implied)
+            lacked: set[type] = set()
             while True:
                 try:
                     return function(_words(words, values))
                 except (NoDeviceError, NoCompilerError) as error:
                     from kernlens.cli.asking import settled
 
+                    if type(error) in lacked:  # What was named or fetched does not help.
+                        raise
+                    lacked.add(type(error))
                     values = settled(error, context, values, is_agreed=context.find_root().meta.get(_YES, False))
 
         command = kind(
