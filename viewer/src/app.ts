@@ -69,6 +69,7 @@ export class App implements Page {
     this.header = new Header(this.search.field.element, this.share.button, {
       pickKernel: () => this.showKernels(),
       peak: () => this.pinning.peak(),
+      goToLine: (key) => void this.pinning.goToLine(key),
       help: () => this.help(),
       theme: () => this.turnTheme(),
     });
@@ -80,8 +81,7 @@ export class App implements Page {
       () => this.pinning.advice(),
     );
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
-    const banners = h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null);
-    this.element.append(header.element, build.element, banners, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(header.element, build.element, h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null, header.answer), list.element, layout.switcher, layout.element, views.element);
     this.element.append(pinning.element, status.element, dialog.element, this.share.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();

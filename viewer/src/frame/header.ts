@@ -3,6 +3,7 @@ import type { Kernel } from "../document/kernel";
 import type { FigureInfo, Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
 import { count, duration, fill, h, visible } from "../dom";
+import { answerOf, answerRow } from "./answer";
 import { spillWords } from "./kernels";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
@@ -84,6 +85,7 @@ function changed(old: number | null | undefined, now: number): Node[] {
 export interface HeaderActions {
   pickKernel(): void;
   peak(): void;
+  goToLine(key: number): void;
   help(): void;
   theme(): void;
 }
@@ -91,6 +93,8 @@ export interface HeaderActions {
 /** The topmost bar: recording, kernel, figures, search. */
 export class Header {
   readonly element = h("header", {});
+  /** Below the bars: where to look first. */
+  readonly answer = h("div", { class: "answer", role: "region", "aria-label": "Where to look first", hidden: true });
   private readonly title = h("span", { class: "dim title" });
   private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" }, "no kernel");
   private readonly version = h("span", { class: "version-chip", hidden: true });
@@ -128,6 +132,9 @@ export class Header {
     this.version.hidden = version === null;
     this.version.textContent = `v${version}`;
     this.version.title = `Version ${version} of this kernel`;
+    const answer = kernel === null ? null : answerOf(kernel);
+    this.answer.hidden = answer === null;
+    fill(this.answer, kernel === null || answer === null ? null : answerRow(answer, kernel.places.keyLine[answer.key], this.actions.goToLine));
     this.facts.title = before === null ? "" : `Before (${before.name}) and now`;
     fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before, () => this.actions.peak())));
   }

@@ -6,7 +6,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
     "Moving",
     [
       ["j k ↓ ↑", "next, previous line"],
-      ["Enter", "pin the line; again: edit it, where a source can be compiled, else unpin"],
+      ["Enter", "pin the line; again, or Esc: unpin"],
       ["n N", "next, previous lit line; with nothing pinned the next hottest"],
       ["w W", `next, previous instruction that waits ${LONG} cycles or more`],
       ["s S", "next, previous instruction that spills a register or fills it again"],
@@ -31,7 +31,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["/", "search this kernel and all others; Enter, Shift+Enter: next, previous here; Alt+↓, Alt+↑: next, previous kernel"],
       ["c", "compare"],
       ["Shift+C", "copy a link to what is shown"],
-      ["e", "edit the source: letters are typed, and compiled, until Esc"],
+      ["e", "edit the source, as Enter on its pinned line does: letters are typed, and compiled, until Esc"],
       ["Ctrl+Enter", "compile"],
       ["Alt+Enter", "in the source: pin the line"],
       ["Ctrl+Alt+← →", "version before, version behind"],

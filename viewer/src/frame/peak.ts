@@ -32,24 +32,35 @@ export function byLine(held: readonly HeldAtPeak[], live: readonly LiveRegister[
   return Array.from(parts.values()).sort((left, right) => right.live.length - left.live.length);
 }
 
+/** What holds the registers that are live at a kernel's peak. */
+export function partsOf({ code, places }: Pick<Kernel, "code" | "places">, { row, held }: Peak): LivePart[] {
+  return byLine(held, code.registers?.liveAt(row) ?? [], (file, line) => places.keyOf(file, line), (writer) => code.key[writer]);
+}
+
+/** How many registers of a line hold its values for certain, in words; nothing where all do. */
+export function certainWords({ code }: Pick<Kernel, "code">, { key, live }: LivePart): string {
+  const certain = live.filter(({ writers }) => certainOf(code, writers.filter((row) => code.key[row] === key))).length;
+  return certain < live.length ? `, ${certain} for certain` : "";
+}
+
 /** The registers that are live at the peak, by the lines whose values they hold: each with links to who wrote it. */
-export function peakSheet({ code, places }: Kernel, { row, registers, held }: Peak, goTo: (register: number, writer: number) => void): HTMLElement[] {
-  const live = code.registers?.liveAt(row) ?? [];
+export function peakSheet({ code, places }: Kernel, peak: Peak, goTo: (register: number, writer: number) => void): HTMLElement[] {
+  const { row, registers } = peak;
   const item = ({ register, writers }: LiveRegister): HTMLElement => {
     const links = writers.map((writer) => h("button", { class: "link", type: "button", title: code.opcode(writer), onclick: () => goTo(register, writer) }, hex(code.offset[writer])));
     return h("li", { class: "mono" }, `r${register}`, ...links.flatMap((link, at) => [at === 0 ? " from " : ", ", link]));
   };
-  const parts = byLine(held, live, (file, line) => places.keyOf(file, line), (writer) => code.key[writer]);
+  const parts = partsOf({ code, places }, peak);
   const counted = parts.reduce((sum, { live: of }) => sum + of.length, 0);
   const twice = counted > registers ? " One of several lines counts for each." : "";
   return [
     h("p", { class: "dim" }, `${plural(registers, "register")} hold a value at ${hex(code.offset[row])}, by the line that wrote it.${twice}`),
-    ...parts.map(({ key, origin, live: of }) => {
+    ...parts.map((part) => {
+      const { key, origin, live: of } = part;
       const more = of.length > MOST ? [h("details", {}, h("summary", {}, `${of.length - MOST} more`), h("ol", { class: "registers", start: MOST + 1 }, ...of.slice(MOST).map(item)))] : [];
       const isLine = key !== null && key >= 0;
       const title = isLine ? `Line ${places.keyLine[key]}` : sentence(`values of ${origin}`).slice(0, -1);
-      const certain = of.filter(({ writers }) => certainOf(code, writers.filter((row) => code.key[row] === key))).length;
-      const sure = isLine && certain < of.length ? `, ${certain} for certain` : "";
+      const sure = isLine ? certainWords({ code }, part) : "";
       return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}${sure}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
     }),
   ];

@@ -55,7 +55,7 @@ export class Pane {
   /** Whether letters are typed into the text: from `type` until Esc, or until the keyboard is elsewhere. */
   isTyping = false;
   private actions: EditActions | null = null;
-  private readonly kept = new Compartment();
+  private readonly editor = new Compartment();
 
   constructor(private readonly options: PaneOptions) {
     this.element = document.createElement("div");
@@ -70,7 +70,7 @@ export class Pane {
         // Escapes, and what turns the direction of a line so that it reads otherwise than the compiler reads it.
         highlightSpecialChars({ addSpecialChars: /[\u202a-\u202c\u2068]/ }),
         MOVING,
-        this.kept.of([]),
+        this.editor.of([]),
         lineClasses((line) => (this.isFound(line) ? `${options.classOf(line)} found` : options.classOf(line))),
         EditorView.updateListener.of((update) => {
           if (update.geometryChanged) this.top = null;
@@ -201,7 +201,7 @@ export class Pane {
     this.element.classList.add("editable");
     this.view.contentDOM.addEventListener("focusout", () => queueMicrotask(() => this.isElsewhere && this.rest()));
     this.view.dispatch({
-      effects: this.kept.reconfigure([
+      effects: this.editor.reconfigure([
         TYPING,
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !update.transactions.every((transaction) => transaction.annotation(isOurs) === true)) actions.change();

@@ -1,0 +1,54 @@
+"""The row below the bars names the line to look at first, with the figures of the source map; its button goes there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.cli.answers.pressure_answer import pressure_document
+from kernlens.report.explore import explore_document
+from kernlens.toolchain.toolchains import SYSTEM
+from tests.browser.conftest import Open
+
+SPILLING = re.compile(
+    r"Registers spill: line (\d+) holds (\d+) of the (\d+) registers live at the peak, (\d+) for certain\."
+)
+COSTLIEST = re.compile(r"Line (\d+) has ([\d,]+) of the ([\d,]+) instructions in the line table: no line has more\.")
+
+
+@pytest.mark.parametrize(("source", "name"), [("diffuse.cl", "diffuse_pde"), ("sharpen.cl", "sharpen_hblur")])
+def test_the_first_answer_at_first_sight(open_report: Open, darktable_kernels: Path, source: str, name: str) -> None:
+    programs = kernlens.compile(darktable_kernels / source, "dg2", toolchain=SYSTEM)
+    kernel = next(program.kernels[name] for program in programs if name in program.kernels)
+    viewer = open_report(explore_document(programs, title=source), at=f"#k={name}")
+    words = viewer.text(".answer span")
+    button = viewer.find(".answer button")
+    if source == "diffuse.cl":
+        match = SPILLING.fullmatch(words)
+        assert match, words
+        pressure = pressure_document(kernel, has_live=False)
+        assert pressure is not None
+        first = max(pressure["held"], key=lambda held: len(held["registers"]))
+        figures = [first["line"], len(first["registers"]), pressure["live_grfs"], first["certain"]]
+        assert list(map(int, match.groups())) == figures
+    else:
+        match = COSTLIEST.fullmatch(words)
+        assert match, words
+        assert kernel.source_map is not None
+        counts = {line: sum(map(len, code.runs)) for (_, line), code in kernel.source_map.lines.items()}
+        assert counts[int(match[1])] == int(match[2]) == max(counts.values())
+        assert int(match[3].replace(",", "")) == len(kernel.instructions)
+    assert viewer.axe_in_both_themes() == []
+    # By the keyboard alone: the line is lit in all panes, and in sight.
+    button.focus()
+    viewer.press("Enter")
+    viewer.find("footer .pinned", has_text=f"Pinned line {match[1]}").wait_for()
+    assert button.inner_text() == f"Show line {match[1]}"
+    assert viewer.find(".source .cm-line.cm-activeLine").is_visible()
+    # Nothing of it is wider than the page.
+    for width in (1280, 1024, 800):
+        viewer.tab.set_viewport_size({"width": width, "height": 900})
+        assert not viewer.scrolls_sideways()
