@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.model.kept_launch import KeptLaunch
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.verbs.capture.kept_files import read_kept_file
 from kernlens.verbs.capture.spool import Spool
@@ -67,42 +68,68 @@ def test_graphs_count_each_time_they_are_appended(word: str, driver: Driver, tmp
     assert done.launches() == {"scale": 2 * 3, "clear": 3 + 1}
 
 
-@pytest.mark.parametrize(
-    "way", ["address,undefined", "thread", *(["valgrind"] if "KERNLENS_VALGRIND" in os.environ else [])]
-)
-def test_graphs_of_four_threads_under_sanitizers_and_valgrind(way: str, tmp_path: Path) -> None:
-    """On a driver of the tests, as Intel's one with graphs does not start below valgrind."""
-    driver, launches = tmp_path / "libze_intel_gpu.so.1", 4 * 50 * (2 * 5 + 2)
-    flags = ["-std=gnu11", "-g", f"-I{NATIVE}", f'-DLEVEL_ZERO_DRIVER="{driver.name}"', "-Wall", "-Wextra", "-Werror"]
-    if way != "valgrind":
-        flags += [f"-fsanitize={way}", "-fno-sanitize-recover=all"]
-    fake = [*flags, "-shared", "-fPIC", "-o", str(driver), f"-Wl,-soname,{driver.name}"]
-    subprocess.run(["gcc", *fake, str(HERE / "level_zero_fake_driver.c")], check=True, timeout=60)
-    layer = [path for folder in ("base", "recording", "level_zero_layer") for path in (NATIVE / folder).glob("*.c")]
+LAUNCHES = 4 * 50 * (2 * 5 + 2)
+
+
+def graphs_of_four_threads(
+    folder: Path, flags: tuple[str, ...], before: tuple[str, ...], **variables: str
+) -> list[KeptLaunch]:
+    """Launch on a driver of the tests, as Intel's one with graphs does not start below valgrind; return what was kept."""
+    driver, program = folder / "libze_intel_gpu.so.1", folder / "graphs"
+    words = [
+        "gcc",
+        "-std=gnu11",
+        "-g",
+        f"-I{NATIVE}",
+        f'-DLEVEL_ZERO_DRIVER="{driver.name}"',
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]
+    fake = ["-shared", "-fPIC", "-o", str(driver), f"-Wl,-soname,{driver.name}", str(HERE / "level_zero_fake_driver.c")]
+    subprocess.run([*words, *flags, *fake], check=True, timeout=60)
+    layer = [path for name in ("base", "recording", "level_zero_layer") for path in (NATIVE / name).glob("*.c")]
     sources = [str(path) for path in (HERE / "level_zero_fake_graphs.c", *layer)]
-    program = tmp_path / "graphs"
     subprocess.run(
-        ["gcc", *flags, "-o", str(program), *sources, str(driver), "-lpthread", "-ldl"], check=True, timeout=120
+        [*words, *flags, "-o", str(program), *sources, str(driver), "-lpthread", "-ldl"], check=True, timeout=120
     )
-    (tmp_path / "missing").write_bytes(bytes(65536))
-    # Sanitizers of this age do not know how far kernels of today spread a process's memory.
-    before = ["valgrind", "-q", "--leak-check=full", "--error-exitcode=9"] if way == "valgrind" else ["setarch", "-R"]
-    variables = {"KERNLENS_CAPTURE": str(tmp_path), "LD_LIBRARY_PATH": str(tmp_path), "PATH": os.environ["PATH"]}
-    variables |= {"KERNLENS_CAPTURE_LAUNCH": "k:every=1", "KERNLENS_CAPTURE_LAUNCH_BYTES": str(launches * 256)}
-    variables |= {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1"}
+    (folder / "missing").write_bytes(bytes(65536))
+    variables |= {"KERNLENS_CAPTURE": str(folder), "LD_LIBRARY_PATH": str(folder), "PATH": os.environ["PATH"]}
+    variables |= {"KERNLENS_CAPTURE_LAUNCH": "k:every=1", "KERNLENS_CAPTURE_LAUNCH_BYTES": str(LAUNCHES * 256)}
     done = subprocess.run(
         [*before, str(program)], env=variables, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
-    assert not Spool(tmp_path).missing()
-    assert sum(counter.launches for counter in _counters(tmp_path)) == launches
-    whole = [read_kept_file(path) for path in Spool(tmp_path).files("launch")]
-    assert {each.launch.number for each in whole} == set(range(1, launches + 1))
-    for each in whole:
-        (memory,) = each.launch.memory
+    assert not Spool(folder).missing()
+    assert sum(counter.launches for counter in _counters(folder)) == LAUNCHES
+    launches = [read_kept_file(path).launch for path in Spool(folder).files("launch")]
+    assert {each.number for each in launches} == set(range(1, LAUNCHES + 1))
+    assert {(each.global_size, each.arguments[0].kind) for each in launches} == {((32, 1, 1), "pointer")}
+    return launches
+
+
+@pytest.mark.parametrize(
+    "way", ["address,undefined", "thread", *(["valgrind"] if "KERNLENS_VALGRIND" in os.environ else [])]
+)
+def test_graphs_of_four_threads_under_sanitizers_and_valgrind(way: str, tmp_path: Path) -> None:
+    """What is kept of each launch is its own thread's memory."""
+    flags: tuple[str, ...] = (f"-fsanitize={way}", "-fno-sanitize-recover=all")
+    # Sanitizers of this age do not know how far kernels of today spread a process's memory.
+    before: tuple[str, ...] = ("setarch", "-R")
+    if way == "valgrind":
+        flags, before = (), ("valgrind", "-q", "--leak-check=full", "--error-exitcode=9")
+    simulated = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1"}
+    for launch in graphs_of_four_threads(tmp_path, flags, before, **simulated):
+        (memory,) = launch.memory
         assert memory.before is not None
         assert memory.before() == memory.address.to_bytes(8, "little") * (256 // 8), "not that of another thread"
-        assert (each.launch.global_size, each.launch.arguments[0].kind) == ((32, 1, 1), "pointer")
+
+
+def test_contents_are_not_read_of_a_device_that_runs_launches(tmp_path: Path) -> None:
+    for launch in graphs_of_four_threads(tmp_path, (), ()):
+        (memory,) = launch.memory
+        assert (memory.kind, memory.size, memory.before, memory.after) == ("host", 256, None, None)
+        assert memory.why == "memory of Level Zero is read of simulated devices only"
 
 
 CLONES = """\

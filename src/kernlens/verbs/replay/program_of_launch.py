@@ -122,8 +122,8 @@ def _text_or_module(build: Build, options: str, folder: str) -> tuple[str | None
         return sources[0].text, options, b""
     spirv = build.spirv
     if "-ze-" in options:
-        named = (_OF_OPENCL.get(word, word) for word in split_options(options))
-        options = join_options([word for word in named if not word.startswith("-ze-")])
+        translated = [_OF_OPENCL.get(word, word) for word in split_options(options)]
+        options = join_options([word for word in translated if not word.startswith("-ze-")])
     return None, options, specialized(memoryview(spirv), build.constants) if spirv and build.constants else spirv
 
 
