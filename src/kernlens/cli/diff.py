@@ -155,8 +155,8 @@ def _sample_changes(difference: Difference, files: Sequence[str]) -> list[Sample
     if not files:
         return []
     from kernlens.analysis.comparison.sample_changes import sample_change
-    from kernlens.cli.sample_file import open_samples
     from kernlens.cli.samples import tell_unmatched
+    from kernlens.verbs.sample_file import open_samples
 
     old, new = (open_samples(path) for path in files)
     tell_unmatched(files[0], old, difference.old)

@@ -148,7 +148,7 @@ def read_samples(asked: Samples) -> SampledKernels | None:
     cannot be read."""
     if asked.samples is None:
         return None
-    from kernlens.cli.sample_file import open_samples
+    from kernlens.verbs.sample_file import open_samples
 
     return open_samples(asked.samples, asked.samples_device)
 
@@ -167,7 +167,7 @@ def tell_unmatched(path: str | None, sampled: SampledKernels, programs: Sequence
 def annotated_samples(path: str, device: int | None, contents: Contents) -> AnnotatedSamples:
     """Return the samples of a file with the kernels of these contents that they are of. Raises what ``read_samples`` and
     ``tell_unmatched`` raise."""
-    from kernlens.cli.sample_file import open_samples
+    from kernlens.verbs.sample_file import open_samples
 
     sampled = open_samples(path, device)
     return AnnotatedSamples(sampled, tell_unmatched(path, sampled, contents.programs))

@@ -62,7 +62,7 @@ ALLOWED = {
     # The server of kernlens mcp. Each verb runs as a command of its own.
     "agents": {"model", "processors", "report", "toolchain", "verbs"},
     "cli": {
-        *("agents", "analysis", "explorer", "formats", "isa", "loading", "log", "model", "pipeline", "processors"),
+        *("agents", "analysis", "explorer", "isa", "loading", "log", "model", "pipeline", "processors"),
         *("recording", "report", "runtime", "toolchain", "verbs"),
     },
     # The public modules, which only export what the rooms hold, and the pytest plugin: no room imports them.
