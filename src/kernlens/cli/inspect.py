@@ -49,11 +49,13 @@ def command(asked: Asked) -> None:
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder
     from kernlens.model.figures import figure_named
-    from kernlens.verbs.weighed import weighed_contents
 
     order = figure_named(asked.sort) if asked.sort is not None else None
     contents, device = asked.sources.opened(asked.path, with_spirv=False), asked.sources.chosen
-    contents = weighed_contents(contents, asked.trips)
+    if asked.trips is not None:
+        from kernlens.verbs.weighed import weighed_contents
+
+        contents = weighed_contents(contents, asked.trips)
     if asked.has_logs:
         _print_logs(contents, asked.kernels, device, as_json=asked.as_json)
     elif isinstance(contents, Folder):

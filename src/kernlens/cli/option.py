@@ -96,10 +96,12 @@ def trips() -> Any:
 
 
 def _stated_trips(context: click.Context, parameter: click.Parameter, words: Sequence[str]) -> Trips | None:
+    if not words:
+        return None
     from kernlens.model.trips import Trips
 
     try:
-        return Trips.of(words) if words else None
+        return Trips.of(words)
     except KernlensError as error:
         raise click.UsageError(str(error)) from None
 

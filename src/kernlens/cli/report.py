@@ -53,10 +53,12 @@ def command(asked: Asked) -> None:
     """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
     from kernlens.cli.samples import read_samples, tell_unmatched
     from kernlens.verbs.report import report_page
-    from kernlens.verbs.weighed import weighed_contents
 
     contents = asked.sources.opened(asked.path, source_roots=asked.source_roots, source=asked.source)
-    contents = weighed_contents(contents, asked.trips)
+    if asked.trips is not None:
+        from kernlens.verbs.weighed import weighed_contents
+
+        contents = weighed_contents(contents, asked.trips)
     sampled = read_samples(asked.sampled)
     if sampled is not None:
         tell_unmatched(asked.sampled.samples, sampled, contents.programs)

@@ -54,10 +54,8 @@ def weighed_answers(answers: Sequence[Opened], trips: Trips | None) -> list[Open
     return views
 
 
-def weighed_contents(contents: Contents, trips: Trips | None) -> Contents:
+def weighed_contents(contents: Contents, trips: Trips) -> Contents:
     """Return what is in a path, weighed; the other words are those of ``weighed``."""
-    if trips is None:
-        return contents
     from kernlens.loading import Contents
 
     programs = weighed([*contents.programs], trips)
