@@ -42,8 +42,13 @@ class Asked:
     replace: str | None = option.file("Also run this binary in place of the program.", "--replace")
     binary: bool = option.flag("Run the recorded binary, where source or SPIR-V would be built.", "--binary")
     profile: str | None = option.value(
-        "Run an equal launch once more under this profiler: a command, such as 'perf stat'.",
-        "--profile", metavar="COMMAND",
+        "Run an equal launch once more under this profiler: a command, such as 'perf stat', or ncu, which profiles it through"
+        " CUDA.",
+        "--profile", metavar="ncu|COMMAND",
+    )  # fmt: skip
+    output: str | None = option.value(
+        "With --profile ncu: write NAME.csv, NAME.klens and NAME.ncu-rep.  [default: the kernel and the launch's number]",
+        "-o", "--output", metavar="NAME", type=click.Path(),
     )  # fmt: skip
     export: str | None = option.value(
         "Write the launch as a C and a Python program with its data into this folder, and run nothing.",
@@ -73,6 +78,7 @@ class Asked:
             excludes=("--all-launches", "--list", "--export", "--simulate"),
             why="is of one launch that runs",
         ),
+        Rule("--output", needs=("--profile",), why="it names the files of a profile"),
         Rule("--simulate", excludes=("--device",), why="chooses the device"),
         Rule("--toolchain", needs=("--simulate",), why="another device has its own driver"),
     ],
@@ -134,6 +140,7 @@ def _replayed(asked: Asked) -> list[Replayed]:
         timeout=asked.timeout,
         unconfined=asked.unconfined,
         profile=asked.profile,
+        output=asked.output,
         on_answer=None if asked.as_json else show,
     )
 

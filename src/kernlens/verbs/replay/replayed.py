@@ -77,5 +77,4 @@ class Replayed:
     @property
     def is_equal(self) -> bool:
         """True if no result of any build differs, nor of the profiled run."""
-        runs = self.builds if self.profile is None else (*self.builds, self.profile)
-        return not any(run.differing for run in runs)
+        return not any(build.differing for build in self.builds) and not (self.profile and self.profile.differing)
