@@ -9,7 +9,9 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,7 +27,7 @@
 #define FOREIGN_CALLS 0x40000000
 
 static const int ALWAYS[] = {
-    SYS_socket, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_keyctl, SYS_add_key, SYS_request_key,
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_keyctl, SYS_add_key, SYS_request_key,
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, 425 /* io_uring_setup */, 438 /* pidfd_getfd */,
 };
 
@@ -49,10 +51,33 @@ static void drop_capabilities(void)
         confine_fail("dropping capabilities", "");
 }
 
-void calls_restrict(bool is_visible)
+/* Adds what refuses sockets, or with `is_cuda` allows those of this machine that only a connection can lead out of, and refuses
+ * connections; the accumulator holds the call's number before and after it. Returns the new size. */
+static unsigned short restrict_sockets(struct sock_filter *filter, unsigned short size, bool is_cuda)
+{
+    const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    const struct sock_filter of_cuda[] = {
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (unsigned)~(SOCK_CLOEXEC | SOCK_NONBLOCK)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_SEQPACKET, 1, 0),
+        refuse,
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_filter none[] = {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1), refuse};
+    size_t count = is_cuda ? sizeof of_cuda / sizeof of_cuda[0] : sizeof none / sizeof none[0];
+    memcpy(filter + size, is_cuda ? of_cuda : none, count * sizeof *filter);
+    return (unsigned short)(size + count);
+}
+
+void calls_restrict(bool is_visible, bool is_cuda)
 {
     drop_capabilities();
-    struct sock_filter filter[8 + 2 * (COUNT_ALWAYS + COUNT_WITH_NAMES)];
+    struct sock_filter filter[18 + 2 * (COUNT_ALWAYS + COUNT_WITH_NAMES)];
     unsigned short size = 0;
     const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     filter[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
@@ -61,6 +86,7 @@ void calls_restrict(bool is_visible)
     filter[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FOREIGN_CALLS, 0, 1);
     filter[size++] = refuse;
+    size = restrict_sockets(filter, size, is_cuda);
     for (int i = 0; i < COUNT_ALWAYS + (is_visible ? COUNT_WITH_NAMES : 0); i++) {
         unsigned call = (unsigned)(i < COUNT_ALWAYS ? ALWAYS[i] : WITH_NAMES[i - COUNT_ALWAYS]);
         filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);

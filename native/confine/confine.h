@@ -18,6 +18,7 @@ struct shown_paths {
     const struct shown_path *items;
     size_t count;
     bool has_processes; /* Whether it also sees its own entry in /proc. */
+    bool is_cuda;       /* Whether CUDA runs in it: it names its threads there, and opens sockets, by which it reaches nobody. */
 };
 
 /* Prints what failed, with errno's words, and ends the process with CONFINE_FAILED. */
@@ -41,7 +42,8 @@ void namespaces_show(struct shown_paths shown);
 void landlock_restrict(struct shown_paths shown);
 
 /* Takes away all capabilities, and the calls that lead past files: sockets, keys, other processes' memory. With `is_visible`,
- * where foreign files have names, also the calls that change a file without opening it. */
-void calls_restrict(bool is_visible);
+ * where foreign files have names, also the calls that change a file without opening it. With `is_cuda` others may connect to the
+ * program's sockets, and it cannot connect to theirs. */
+void calls_restrict(bool is_visible, bool is_cuda);
 
 #endif

@@ -42,7 +42,9 @@ static void allow(int rules, struct shown_path shown, uint64_t handled)
     uint64_t allowed = ACCESS_EXECUTE | ACCESS_READ_FILE | ACCESS_READ_FOLDER;
     if (shown.how == SHOWN_LISTED)
         allowed = ACCESS_READ_FOLDER;
-    if (shown.how == SHOWN_TO_WRITE)
+    if (shown.how == SHOWN_TO_WRITE && strncmp(shown.path, "/proc/", strlen("/proc/")) == 0)
+        allowed |= ACCESS_WRITE_FILE | ACCESS_TRUNCATE;
+    else if (shown.how == SHOWN_TO_WRITE)
         allowed = ~(uint64_t)(ACCESS_MAKE_CHARACTER_DEVICE | ACCESS_MAKE_BLOCK_DEVICE | ACCESS_DEVICE);
     if (strncmp(shown.path, "/dev/", strlen("/dev/")) == 0)
         allowed = ACCESS_WRITE_FILE | ACCESS_READ_FILE | ACCESS_READ_FOLDER | ACCESS_DEVICE;
@@ -76,7 +78,7 @@ void landlock_restrict(struct shown_paths shown)
     for (size_t i = 0; i < shown.count; i++)
         allow((int)rules, shown.items[i], handled.files);
     if (shown.has_processes)
-        allow((int)rules, (struct shown_path){.path = "/proc/self"}, handled.files);
+        allow((int)rules, (struct shown_path){.path = "/proc/self", .how = shown.is_cuda ? SHOWN_TO_WRITE : SHOWN_TO_READ}, handled.files);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(CALL_RESTRICT_SELF, rules, 0) != 0)
         confine_fail("Landlock", "");
     close((int)rules);

@@ -1,6 +1,7 @@
 /* Runs a program that can open only what it is shown.
  *
  *     kernlens_confine namespaces|landlock [--own-processes] [--show PATH | --write PATH | --list PATH]... -- [PROGRAM [ARGUMENT...]]
+ *     kernlens_confine landlock --own-processes --cuda ...
  *
  * PATHs are real ones, without links in them, but a PATH that is a link itself is shown as one; those that are not there are left
  * out. A path stands behind those that it lies below. Without PROGRAM all is done but that: the exit status tells whether this
@@ -27,8 +28,10 @@ static int read_words(int count, char **words, struct shown_path *items, struct 
 {
     int place = 2;
     for (; place < count && strcmp(words[place], "--") != 0; place += 2) {
-        if (strcmp(words[place], "--own-processes") == 0) {
-            shown->has_processes = true;
+        bool is_processes = strcmp(words[place], "--own-processes") == 0, is_cuda = strcmp(words[place], "--cuda") == 0;
+        if (is_processes || is_cuda) {
+            shown->has_processes |= is_processes;
+            shown->is_cuda |= is_cuda;
             place--;
             continue;
         }
@@ -52,7 +55,7 @@ int main(int count, char **words)
         confine_fail("memory", "");
     int program = read_words(count, words, items, &shown);
     bool has_names = strcmp(words[1], "namespaces") != 0;
-    if (!has_names) {
+    if (!has_names && !shown.is_cuda) {
         namespaces_enter();
         namespaces_show(shown);
         namespaces_start();
@@ -61,7 +64,7 @@ int main(int count, char **words)
     } else {
         refuse_words(words[1]);
     }
-    calls_restrict(has_names);
+    calls_restrict(has_names, shown.is_cuda);
     if (program == count)
         return 0;
     execvp(words[program], words + program);

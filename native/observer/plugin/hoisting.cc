@@ -21,10 +21,10 @@ Hoisting::Hoisting(Module *module) {
     if (interpreter.opcode(branch) != OP_BRANCH || interpreter.successors(branch) != 2) return;
     bool is_second = is_equality(interpreter.operand(branch, 0));
     const Code *block = interpreter.successor(branch, 0);
-    const Value *one = interpreter.first_instruction(block);
-    const Value *two = interpreter.first_instruction(interpreter.successor(branch, 1));
-    for (; one && two; one = interpreter.next_instruction(one), two = interpreter.next_instruction(two))
-      if (is_access(one) && is_access(two)) likely_[one] = {block, interpreter.location(is_second ? two : one)};
+    const Value *first = interpreter.first_instruction(block);
+    const Value *second = interpreter.first_instruction(interpreter.successor(branch, 1));
+    for (; first && second; first = interpreter.next_instruction(first), second = interpreter.next_instruction(second))
+      if (is_access(first) && is_access(second)) likely_[first] = {block, interpreter.location(is_second ? second : first)};
   });
 }
 

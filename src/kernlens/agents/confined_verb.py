@@ -43,8 +43,10 @@ class Answer:
 class _CommandConfinement(Confinement):
     """A confinement in which Python runs, and starts compilers and drivers of its own."""
 
-    def command(self, arguments: Sequence[str], variables: Mapping[str, str], *, of_driver: bool = False) -> list[str]:
-        return super().command(arguments, variables, of_driver=True)
+    def command(
+        self, arguments: Sequence[str], variables: Mapping[str, str], *, of_driver: bool = False, of_cuda: bool = False
+    ) -> list[str]:
+        return super().command(arguments, variables, of_driver=True, of_cuda=of_cuda)
 
 
 @contextmanager

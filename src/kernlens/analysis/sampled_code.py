@@ -13,6 +13,8 @@ _MOST_BEFORE = 64
 #: What disassemblers print otherwise: ends of instructions, the hint that an operand is used again, and where a branch goes.
 _HINT = re.compile(r"\.reuse\b|;")
 _TARGET = re.compile(r"`?\([^()]*\)|\b0x[0-9a-f]{9,16}\b", re.IGNORECASE)
+#: An operand of an object's code that depends on where it is loaded: ``32@lo((scale + .L_x_1@srel))``.
+_RELOCATED = re.compile(r"\b\d+@(?:lo|hi)\(\([^()]*\)\)")
 _OPCODE = re.compile(r"(?:@!?U?P\w+ )?\S+ ?")
 _BRANCHES = re.compile(r"(?:@!?U?P\w+ )?(?:BRA|CALL|BSSY|JMP|BRX|JMX|BREAK|RET|WARPSYNC|LEPC)\b")
 
@@ -62,6 +64,14 @@ def _differing(printed: Mapping[int, str], texts: list[str], offsets: Mapping[in
     """Return the first offset at which printed code that begins at ``start`` is not this one; None if there is none."""
     for offset, text in printed.items():
         row = offsets.get(start + offset)
-        if row is None or texts[row] != text:
+        if row is None or (texts[row] != text and not _is_placed(texts[row], text)):
             return offset
     return None
+
+
+def _is_placed(here: str, loaded: str) -> bool:
+    """Return whether loaded code is this of an object, with a number where that has a relocation."""
+    parts = _RELOCATED.split(here)
+    return (
+        len(parts) == 2 and re.fullmatch(rf"{re.escape(parts[0])}0x[0-9a-f]+{re.escape(parts[1])}", loaded) is not None
+    )

@@ -66,10 +66,6 @@ class Counting:
     uninitialized: bool = option.flag(
         "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
     )
-    output: str | None = option.file(
-        "Also save the program that is compiled for the device, with what the kernel did, in this recording.",
-        "-o", "--output",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,6 +89,10 @@ class Asked:
     )
     device: str | None = option.device("Count for this device: its sub-groups, units of memory and banks.")
     of: Counting = option.together(Counting)
+    output: str | None = option.file(
+        "Also save the program that is compiled for the device, with what the kernel did, in this recording.",
+        "-o", "--output",
+    )  # fmt: skip
     toolchain: str | None = option.toolchain("Toolchain with Oclgrind.  [default: the first that has it]", default=None)
     options: str = option.build_options("Build options for the source.")
     fail_on_faults: bool = option.flag(
@@ -131,11 +131,11 @@ def command(asked: Asked) -> None:
             seconds=asked.of.seconds,
             groups=asked.of.groups,
             uninitialized=asked.of.uninitialized,
-            recording=asked.of.output,
+            recording=asked.output,
             on_progress=progress.show,
         )
     _print(observed, asked)
-    tell_next(asked.of.output)
+    tell_next(asked.output)
     if asked.fail_on_faults and observed.faults:
         sys.exit(1)
     if asked.fail_on_faults and observed.groups_done < observed.groups:

@@ -55,8 +55,14 @@ class Asked:
     replace: str | None = option.file("Also run this binary in place of the program.", "--replace")
     binary: bool = option.flag("Run the recorded binary, where source or SPIR-V would be built.", "--binary")
     profile: str | None = option.value(
-        "Run an equal launch once more under this profiler: a command, such as 'perf stat'.",
-        "--profile", metavar="COMMAND",
+        "Run an equal launch once more under this profiler: a command, such as 'perf stat', or ncu, which profiles it through"
+        " CUDA.",
+        "--profile", metavar="ncu|COMMAND",
+    )  # fmt: skip
+    output: str | None = option.value(
+        "With --profile ncu the name of its files, NAME.csv, NAME.klens and NAME.ncu-rep (default: the kernel and the launch's"
+        " number); with --observe a recording to save the program and what it did in.",
+        "-o", "--output", metavar="NAME", type=click.Path(),
     )  # fmt: skip
     export: str | None = option.value(
         "Write the launch as a C and a Python program with its data into this folder, and run nothing.",
@@ -86,14 +92,13 @@ class Asked:
             excludes=("--all-launches", "--list", "--export", "--simulate"),
             why="is of one launch that runs",
         ),
+        Rule("--output", needs=("--profile", "--observe"), why="it names what these write"),
         Rule("--simulate", excludes=("--device",), why="chooses the device"),
         Rule("--toolchain", needs=("--simulate", "--observe"), why="another device has its own driver"),
         Rule(
             "--observe", excludes=_NOT_OBSERVED, why="counts one launch of the recorded program, and measures no time"
         ),
         *(Rule(each, needs=("--observe",)) for each in ("--sub-group", "--seconds", "--groups", "--uninitialized")),
-        Rule("--output", needs=("--observe",), why="saves what the kernel did"),
-        Rule("--output", needs=("--device",), why="a recording holds the program of a device"),
     ],
 )
 def command(asked: Asked) -> None:
@@ -158,6 +163,7 @@ def _replayed(asked: Asked) -> list[Replayed]:
         timeout=asked.timeout,
         unconfined=asked.unconfined,
         profile=asked.profile,
+        output=asked.output,
         on_answer=None if asked.as_json else show,
     )
 
@@ -179,13 +185,13 @@ def _observe(asked: Asked) -> None:
         groups=counting.groups,
         uninitialized=counting.uninitialized,
         tolerance=asked.of.tolerance,
-        output=counting.output,
+        output=asked.output,
         unconfined=asked.unconfined,
     )
     print_json(observed_document(observed)) if asked.as_json else print_lines(
         observed_lines(observed, uninitialized=counting.uninitialized)
     )
-    tell_next(counting.output)
+    tell_next(asked.output)
     if observed.replayed is not None and not observed.replayed.is_equal:
         sys.exit(1)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 LEVEL_ZERO = "level-zero"
 OPENCL = "opencl"
+CUDA = "cuda"
 #: Seconds that one request may take (a build of a large program takes 16 s on two cores).
 TIME_LIMIT = 120.0
 #: Seconds that the main thread waits without looking whether a signal came.

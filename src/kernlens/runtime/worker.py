@@ -71,6 +71,10 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
         from kernlens.runtime.level_zero.level_zero_requests import LevelZeroRequests
 
         return LevelZeroRequests(on_call)
+    if api == "cuda":
+        from kernlens.runtime.cuda.cuda_requests import CudaRequests
+
+        return CudaRequests(on_call)
     from kernlens.runtime.opencl.opencl_requests import OpenCLRequests
 
     return OpenCLRequests(on_call)

@@ -108,13 +108,15 @@ class Confinement(Children):
             raise ToolError("the compile was stopped")
         return max(0.0, min(timeout, self._deadline - time.monotonic()))
 
-    def command(self, arguments: Sequence[str], variables: Mapping[str, str], *, of_driver: bool = False) -> list[str]:
+    def command(
+        self, arguments: Sequence[str], variables: Mapping[str, str], *, of_driver: bool = False, of_cuda: bool = False
+    ) -> list[str]:
         """Return what starts the command, which gets these variables, so that it can open only what is shown; ``of_driver``: it
-        is Python with a driver."""
+        is Python with a driver, ``of_cuda``: with CUDA's, and a profiler in it."""
         if self.shown is None:
             return list(arguments)
         program = program_path(arguments[0])
-        words = confining(self.folder, self.shown, program, variables, of_driver=of_driver)
+        words = confining(self.folder, self.shown, program, variables, of_driver=of_driver, of_cuda=of_cuda)
         return [*words, program, *arguments[1:]]
 
     def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
@@ -155,8 +157,9 @@ def confinement() -> Confinement | None:
     return _current.get()
 
 
-def confined_driver(environment: DriverEnvironment) -> DriverEnvironment:
-    """Return how a worker is started here: within a Confinement that shows files, so that it can open nothing else."""
+def confined_driver(environment: DriverEnvironment, *, of_cuda: bool = False) -> DriverEnvironment:
+    """Return how a worker is started here: within a Confinement that shows files, so that it can open nothing else.
+    ``of_cuda``: a profiler of CUDA may be in it."""
     confined = confinement()
     if confined is None or confined.shown is None:
         return environment
@@ -165,7 +168,7 @@ def confined_driver(environment: DriverEnvironment) -> DriverEnvironment:
     for name in WORKER_VARIABLES:
         variables.pop(name, None)
     removed = dict.fromkeys(name for name in os.environ if name not in WORKER_VARIABLES)
-    python = confined.command(python_words(environment.python), variables, of_driver=True)
+    python = confined.command(python_words(environment.python), variables, of_driver=True, of_cuda=of_cuda)
     return replace(environment, variables=removed | variables, python=tuple(python))
 
 

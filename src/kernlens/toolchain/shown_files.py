@@ -57,17 +57,18 @@ SIMULATING = frozenset(
 
 
 @cache
-def mechanism(*, of_driver: bool = False) -> str:
-    """Return how children are confined here, NAMESPACES or LANDLOCK; ``of_driver``: those that need a /proc. Raises
-    UnsupportedError, which says why, if this machine does neither."""
+def mechanism(*, of_driver: bool = False, of_cuda: bool = False) -> str:
+    """Return how children are confined here, NAMESPACES or LANDLOCK; ``of_driver``: those that need a /proc, ``of_cuda``: those
+    that a profiler of CUDA is in, whose threads keep a process out of namespaces. Raises UnsupportedError, which says why, if
+    this machine does neither."""
     import subprocess
 
     if not os.path.isfile(_HELPER):
         reasons = [f"this installation has no {_HELPER}, which is built on Linux with a C compiler"]
     else:
         reasons = []
-        for name in (NAMESPACES, LANDLOCK):
-            command = [_HELPER, name, *(["--own-processes"] if of_driver else []), "--show", _HELPER, "--"]
+        for name in (LANDLOCK,) if of_cuda else (NAMESPACES, LANDLOCK):
+            command = [_HELPER, name, *_words(of_driver=of_driver, of_cuda=of_cuda), "--show", _HELPER, "--"]
             try:
                 tried = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd="/", check=False)
             except OSError as error:
@@ -102,13 +103,19 @@ def is_offered() -> bool:
 
 
 def confining(
-    folder: str, shown: Iterable[str], program: str, variables: Mapping[str, str], *, of_driver: bool = False
+    folder: str,
+    shown: Iterable[str],
+    program: str,
+    variables: Mapping[str, str],
+    *,
+    of_driver: bool = False,
+    of_cuda: bool = False,
 ) -> list[str]:
     """Return the words that start ``program``, a path, so that it can write into ``folder`` alone, and read there, in ``shown``
     and in the system's libraries, also those that these variables name. Raises UnsupportedError where the machine cannot do
     that.
     """
-    how = mechanism(of_driver=of_driver)
+    how = mechanism(of_driver=of_driver, of_cuda=of_cuda)
     paths = {
         *parts_of_root("/"),
         *map(os.path.realpath, shown),
@@ -120,12 +127,16 @@ def confining(
         paths |= {*driver_files(variables), *_of_python()}
     if of_driver or _is_script(program):  # Both start other programs: linkers, or an interpreter.
         paths.update(path for folder in _PROGRAMS for path in _links(folder))
-    words = [_HELPER, how, *(["--own-processes"] if of_driver else [])]
+    words = [_HELPER, how, *_words(of_driver=of_driver, of_cuda=of_cuda)]
     for path in sorted(path for path in paths if path.startswith("/")):  # what lies in a folder comes after it
         words += ["--show", path]
     if of_driver:
         words += ["--list", os.path.dirname(_PACKAGE)]
     return [*words, "--write", os.path.realpath(folder), "--"]
+
+
+def _words(*, of_driver: bool, of_cuda: bool) -> list[str]:
+    return [*(["--own-processes"] if of_driver else []), *(["--cuda"] if of_cuda else [])]
 
 
 def questions_answered() -> tuple[str, ...]:

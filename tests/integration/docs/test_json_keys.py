@@ -308,12 +308,10 @@ def test_keys_of_diff_are_documented(tmp_path: Path) -> None:
     (tmp_path / "new.cl").write_text(f"#define SCALE 3\n{edited}{scaled}kernel void added() {{}}\n")
     words = ("--device", "dg2", "--lines", "--stages", "--all-passes")
     documents = [answer("diff", "old.cl", "new.cl", *words, cwd=tmp_path, status=1)]
-    two = SMALL.replace("sum += x * i", "sum += x - i"), "kernel void gone() {}\n", "kernel void come() {}\n"
     for side, text, others in (("old", SMALL, "kernel void f() {}\n"), ("new", f"{SMALL}//\n", "no\n")):
         (tmp_path / side).mkdir()
         (tmp_path / side / "same.cl").write_text(text)
-        hunks = f"{two[1]}{SMALL}" if side == "old" else f"{two[2]}{two[0]}"
-        (tmp_path / side / "hunks.cl").write_text(hunks)
+        (tmp_path / side / "hunks.cl").write_text(f"kernel void {side}() {{}}\n{SMALL if side == 'old' else edited}")
         (tmp_path / side / "other.cl").write_text(others)
         window = (ROOT / "examples/kernels/window.cl").read_text()
         narrower = window.replace("WIDTH 32", "WIDTH 16") if side == "new" else window  # which spills less

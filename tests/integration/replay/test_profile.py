@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.errors import ArgumentError, ToolError
+from kernlens.errors import ArgumentError, NotFoundError, ToolError, UnsupportedError
+from kernlens.formats.ptx.ptx_text import read_ptx
+from kernlens.model.kept_launch import KeptArgument, KeptLaunch, KeptMemory
+from kernlens.runtime.cuda.cuda_library import Cuda
+from kernlens.verbs.replay.cuda_profile import form_of, output_path, values_of
 from kernlens.verbs.replay.replay import replay
 from tests.integration.replay.test_replay import FLOATS, KERNELS, kernlens
 from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, Keeper, record_launches
@@ -106,3 +110,70 @@ def test_a_profiler_that_fails_is_told(recording: Path) -> None:
     for words in ("", "perf 'stat"):
         with pytest.raises(ArgumentError, match="--profile"):
             replay(recording, runs=0, profile=words)
+
+
+def test_nsight_compute_is_for_nvidias_gpus(recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    text = kernlens(recording, "--profile", "ncu", status=3)
+    assert text.startswith("kernlens: Nsight Compute (ncu) was not found: it comes with NVIDIA's CUDA toolkit; install")
+    ncu = tmp_path / "ncu"
+    ncu.write_text("#!/bin/sh\nexit 1\n")
+    ncu.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(
+        NotFoundError, match=r"Nsight Compute profiles NVIDIA's GPUs, and the launch runs on .*Portable"
+    ):
+        replay(recording, profile="ncu", runs=0)
+    assert "needs --profile" in kernlens(recording, "-o", "name", status=2)
+
+
+def test_without_a_driver_there_is_no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernlens.runtime.cuda.cuda_library._LIBRARY", "libcuda-none.so.1")
+    with pytest.raises(ToolError, match=r"CUDA's driver interface libcuda-none\.so\.1 cannot be opened"):
+        Cuda("a GPU")
+
+
+PTX = read_ptx(
+    memoryview(b""".version 8.0
+.target sm_80
+.address_size 64
+.entry k(
+.param .u64 .ptr .global .align 4 k_param_0,
+.param .u32 k_param_1
+)
+{
+ret;
+}
+""")
+)
+
+
+def launch(
+    size: tuple[int, ...], local: tuple[int, ...] | None, value: bytes = b"1234", kernel: str = "k"
+) -> KeptLaunch:
+    arguments = (KeptArgument("memory", memory=0, offset=16), KeptArgument("value", value))
+    return KeptLaunch(kernel, 3, 1, size, local, (0,) * len(size), arguments, (KeptMemory("buffer", 80),))
+
+
+def test_the_values_of_a_launch_for_cuda() -> None:
+    values, notes = values_of(launch((96, 10), (32, 2)), PTX)
+    assert (values.local_size, values.buffers, values.local, notes) == ((32, 2), {0: 64}, {}, ())
+    for size, chosen in (((4096,), (256,)), ((96, 10), (96, 2)), ((7919,), (1,)), ((250, 3, 5), (250, 1, 1))):
+        values, notes = values_of(launch(size, None), PTX)
+        assert values.local_size == chosen
+        words = "x".join(map(str, chosen))
+        assert notes == (f"the driver chose the local size and does not tell which: through CUDA it is {words}",)
+    demanding = read_ptx(memoryview(PTX.text.replace(")\n{", ")\n.reqntid 8, 2, 1\n{").encode()))
+    assert values_of(launch((96, 10), None), demanding)[0].local_size == (8, 2)
+    for size, local in (((100,), (32,)), ((64,), (0,)), ((0,), None)):
+        with pytest.raises(UnsupportedError, match="CUDA cannot launch"):
+            values_of(launch(size, local), PTX)
+
+
+def test_arguments_that_are_not_the_kernels_are_refused() -> None:
+    values, _ = values_of(launch((64,), (64,)), PTX)
+    assert form_of(launch((64,), (64,)), PTX, values).parameters == (8, 4)
+    for wrong in (launch((64,), (64,), b"12345678"), launch((64,), (64,), b"")):
+        with pytest.raises(UnsupportedError, match="the arguments of the launch are not those of k in the PTX"):
+            form_of(wrong, PTX, values)
+    assert output_path(launch((64,), None, kernel="../a b$c")) == "___a_b_c-3"

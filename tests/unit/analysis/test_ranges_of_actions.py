@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from kernlens.analysis.advice.division import DIVIDEND_BITS, DIVISOR_BITS
+
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 #: The dividends of the action are below this, the divisors below the other.
-DIVIDENDS, DIVISORS = 1 << 20, 1 << 24
+DIVIDENDS, DIVISORS = 1 << DIVIDEND_BITS, 1 << DIVISOR_BITS
 LEAST_NORMAL = np.float32(2.0**-126)
 #: 2.5 ulp, relative to the result: an ulp of a float is at most its 2^-23.
 ERROR = Fraction(5, 2) / (1 << 23)

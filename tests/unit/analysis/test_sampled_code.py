@@ -35,6 +35,14 @@ def test_where_printed_code_begins() -> None:
     assert code_start(SampledKernel("k", None, {0: (5,)}), CODE) == 0
 
 
+def test_a_relocation_is_any_number_where_code_is_loaded() -> None:
+    texts = ["MOV R20, 32@lo((axpb + .L_x_3@srel)) ;", "MOV R21, 32@hi((axpb + .L_x_3@srel)) ;", "EXIT ;"]
+    code = ListedInstructions(range(0, 48, 16), [16] * 3, ["MOV", "MOV", "EXIT"], texts)
+    assert code_start(_printed("MOV R20, 0x0", "MOV R21, 0x7f90", "EXIT"), code) == 0
+    assert code_start(_printed("MOV R20, 0x0", "MOV R22, 0x0"), code) is None
+    assert code_start(_printed("MOV R20, R3"), code) is None
+
+
 def test_code_that_stands_in_several_places_is_not_placed() -> None:
     texts = ["NOP ;", "MOV R1, R2 ;", "NOP ;", "MOV R1, R2 ;"]
     code = ListedInstructions(range(0, 64, 16), [16] * 4, ["NOP"] * 4, texts)

@@ -119,7 +119,9 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
         "what a new figure's reader finds in made()"
     )
     (heading,) = [line for line in program_overview(program) if "GRF count" in line]
-    places = [heading.index(f" {figure.heading} ") for figure in STATED if not figure.is_detail]
+    filled = [figure for figure in STATED if not figure.is_detail and listed[figure.key] is not None]
+    places = [heading.index(f" {figure.heading}") for figure in filled]
+    assert len(places) > 2
     assert places == sorted(places)
     assert figures_of(kernel, FIGURES)["instructions"] == 5
 

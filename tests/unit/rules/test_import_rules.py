@@ -270,6 +270,7 @@ STAY = {
     "toolchain/clang.py": "it starts compilers, confined",
     "toolchain/gpus.py": "only toolchain may ask for vendors",
     "toolchain/llvm_mca.py": "it starts a program, confined",
+    "toolchain/ncu_report.py": "it starts a program",
     "toolchain/nvidia_clocks.py": "only toolchain may ask for vendors",
     "toolchain/parallel_compiles.py": "it drives compilers",
     "toolchain/roots.py": "it makes toolchains",

@@ -27,6 +27,7 @@ OWNERS = {
     "verbs/replay/export.py": (1, "the templates of this installation"),
     # Files that are written.
     "cli/output.py": (2, "what the user has named for the output"),
+    "runtime/cuda/cuda_requests.py": (1, "what the parent has written for this process"),
     "runtime/opencl/launch_memory.py": (1, "what the parent has written for this process"),
     "toolchain/nvdisasm.py": (1, "written into a temporary folder"),
     "recording/target.py": (4, "the recording that is written"),

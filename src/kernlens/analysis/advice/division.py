@@ -13,6 +13,8 @@ from kernlens.analysis.advice.source_tokens import COMMENT, Construct
 from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.source_map import SourcePlace
 
+#: The range in which floats are divided for integers, as its exact model shows: bits of what is divided, and of what by.
+DIVIDEND_BITS, DIVISOR_BITS = 20, 24
 #: Graphics IP version from which on Intel's GPUs divide integers by many instructions: Xe-HPG.
 _WITHOUT_DIVIDER = (12, 55)
 _OPERATORS = frozenset("/%")
@@ -123,7 +125,8 @@ def _by_floats(construct: Construct) -> str:
     """Return the quotient by a division of floats, whose error of 2.5 ulp at most, as OpenCL bounds it, is smaller in that
     range than the distance of (a + 0.5) / b to an integer, 0.5 / b at least. Without the 0.5 it is not: 82 / 41 may be 1."""
     remainder = "" if construct.token.startswith("/") else " and `a - q * b`"
-    return f"if 0 <= a < 2^20 and 0 < b < 2^24, `q = ((float)a + 0.5f) / b`{remainder} with `q` of the type of `a / b`"
+    range_words = f"0 <= a < 2^{DIVIDEND_BITS} and 0 < b < 2^{DIVISOR_BITS}"
+    return f"if {range_words}, `q = ((float)a + 0.5f) / b`{remainder} with `q` of the type of `a / b`"
 
 
 def _advise_long(facts: Facts) -> Iterator[Advice]:

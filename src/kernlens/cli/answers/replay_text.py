@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,12 @@ def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
 def _profile_lines(profile: Profile, title: str) -> Iterator[str]:
     yield f"the {title} build under {profile.command}: {result_words(profile)}"
     yield from (f"    {difference_words(each)}" for each in profile.differing)
+    yield from profile.notes
     yield from profile.output.splitlines()
+    pages = {path.rpartition(".")[2]: shlex.quote(path) for path in profile.files}
+    if pages:
+        yield f"written: {', '.join(profile.files)}"
+        yield f"kernlens annotate {pages['klens']} --samples {pages['csv']}"
 
 
 def launch_lines(replayed: Replayed) -> Iterator[str]:

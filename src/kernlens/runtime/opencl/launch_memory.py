@@ -28,7 +28,7 @@ from kernlens.runtime.opencl.opencl_library import OpenCL
 from kernlens.runtime.opencl.pointer_moves import PointerMoves
 
 #: Bytes that allocations have more than they had: the end of one is not the beginning of another.
-_APART = 64
+APART = 64
 _BLOCKING = 1
 CL_DEVICE_EXTENSIONS, _UNIFIED = 0x1030, "cl_intel_unified_shared_memory"
 #: What a launch may take here.
@@ -54,11 +54,7 @@ class LaunchMemory:
         #: The handle, or the address, of each object.
         self.handles: list[int] = []
         self.notes: list[str] = []
-        size = sum(each["size"] for each in described)
-        if size > MOST_MEMORY:
-            raise UnsupportedError(
-                f"the launch had {size:,} bytes of memory; at most {MOST_MEMORY:,} are laid out here"
-            )
+        check_size(described)
         order = sorted(range(len(described)), key=lambda number: _depth(described, number))
         created: dict[int, int] = {}
         for number in order:
@@ -144,7 +140,7 @@ class LaunchMemory:
             format_ = ImageFormat(form["order"], form["data_type"])
             call = ("clCreateImage", self._context, flags, byref(format_), byref(description), None)
             return self._released_with_this(self._library.create(*call))
-        return self._allocate(each["kind"], each["size"] + _APART, each["flags"])
+        return self._allocate(each["kind"], each["size"] + APART, each["flags"])
 
     def _allocate(self, kind: str, size: int, flags: int) -> int:
         """Return the address of memory that kernels reach by addresses."""
@@ -227,6 +223,13 @@ class LaunchMemory:
                 if address:
                     self._extension[name] = ctypes.CFUNCTYPE(result, *arguments)(address)
         return self._extension
+
+
+def check_size(described: Sequence[Mapping[str, Any]]) -> None:
+    """Raise UnsupportedError if the memory of a launch is too large to be laid out."""
+    size = sum(each["size"] for each in described)
+    if size > MOST_MEMORY:
+        raise UnsupportedError(f"the launch had {size:,} bytes of memory; at most {MOST_MEMORY:,} are laid out here")
 
 
 def _depth(described: Sequence[Mapping[str, Any]], number: int) -> int:

@@ -113,19 +113,31 @@ class OpenCLRequests:
 
     def replay(self, position: int, **job: Any) -> Mapping[str, Any]:
         """Run a launch again on the ``position``-th device of all; see ``launch_replay.replay``."""
-        from kernlens.runtime.opencl.launch_replay import BuiltPrograms, chosen_device, replay
+        from kernlens.runtime.opencl.launch_replay import replay
+
+        built = self._programs_on(position)
+        try:
+            return replay(open_opencl(), built, **job)
+        except OpenCLError as error:
+            if error.code != BUILD_PROGRAM_FAILURE:
+                self._built = None  # A kernel that failed may have spoilt the context for all others.
+            raise
+
+    def program_binary(self, position: int, program: Mapping[str, Any]) -> bytes:
+        """Return the binary of a program, as ``launch_replay`` takes one, on the ``position``-th device of all."""
+        built = self._programs_on(position)
+        (binary,) = program_binaries(open_opencl(), built.of(program).handle, (built.device.handle,))
+        return binary or b""
+
+    def _programs_on(self, position: int) -> BuiltPrograms:
+        from kernlens.runtime.opencl.launch_replay import BuiltPrograms, chosen_device
 
         library = open_opencl()
         library.on_call = self._on_call
         device = chosen_device(opencl_devices(library), position)
         if self._built is None or self._built.device.handle != device.handle:
             self._built = BuiltPrograms(device)
-        try:
-            return replay(library, self._built, **job)
-        except OpenCLError as error:
-            if error.code != BUILD_PROGRAM_FAILURE:
-                self._built = None  # A kernel that failed may have spoilt the context for all others.
-            raise
+        return self._built
 
     def _keep(self, program: OpenCLProgram) -> Mapping[str, Any]:
         self._programs[program.name] = program

@@ -14,6 +14,7 @@ from kernlens.errors import ArgumentError, ToolError
 from kernlens.runtime.driver_environment import DriverEnvironment, package_folder
 from kernlens.runtime.isolation import IsolatedDriver, answer_of_job, job_line
 from kernlens.toolchain.confinement import Confinement, confinement
+from kernlens.toolchain.ncu_report import NCU, ncu_path
 from kernlens.toolchain.process import Completed, missing, run
 from kernlens.toolchain.shown_files import COMPLAINT, FAILED
 from kernlens.toolchain.sources.source_reading import read_beside
@@ -30,6 +31,8 @@ def profiler_words(command: str) -> list[str]:
         raise ArgumentError(f"--profile {command!r} is no command: {error}") from error
     if not words:
         raise ArgumentError("--profile needs a command, such as perf stat")
+    if words == [NCU]:
+        ncu_path()
     if shutil.which(words[0]) is None:
         raise ToolError(missing(words[0]), command=command)
     return words

@@ -13,16 +13,20 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.kept_launch import IMAGE, KeptLaunch
+from kernlens.recording.reader import Recording
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.runtime.opencl.error_codes import BUILD_PROGRAM_FAILURE, OpenCLError
+from kernlens.runtime.opencl.program_queries import CUDA_PLATFORM
 from kernlens.toolchain.confinement import confined_driver
 from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.ncu_report import NCU, ncu_folders
 from kernlens.toolchain.nvidia_clocks import clock_words
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.shown_files import SIMULATING
 from kernlens.toolchain.simulation import is_of_simulator, simulated_driver
 from kernlens.toolchain.sources.source_reading import read_beside
+from kernlens.verbs.replay.cuda_profile import CudaReplay, output_path
 from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
@@ -40,7 +44,7 @@ RUNS, WARM_UPS, TIME_LIMIT = 20, 2, 300.0
 class Settings:
     """The settings of a replay: ``device`` is PLATFORM:DEVICE (each a part of a name, or a number), ``simulate`` a device that
     is simulated; ``other`` another build of the program; ``binary`` uses the recorded binary; ``unconfined`` takes the risk;
-    ``profile`` is a profiler's command.
+    ``profile`` is a profiler's command, or ``ncu``, and ``output`` the path of what that one writes, without endings.
 
     ``environment`` and ``program`` give another driver than this machine's, and the program for it; both get the folder that
     the driver can write to. ``shown`` are files that it needs."""
@@ -55,6 +59,7 @@ class Settings:
     timeout: float = TIME_LIMIT
     unconfined: bool = False
     profile: str | None = None
+    output: str | None = None
     environment: Callable[[Path], DriverEnvironment] | None = None
     program: Callable[[Path], ProgramOfLaunch] | None = None
     shown: tuple[str, ...] = ()
@@ -79,6 +84,7 @@ def replay(
     timeout: float = TIME_LIMIT,
     unconfined: bool = False,
     profile: str | None = None,
+    output: str | None = None,
     on_answer: Callable[[Replayed], None] | None = None,
 ) -> list[Replayed]:
     """Run a launch that a recording keeps, and compare what it leaves with what the application's left.
@@ -88,38 +94,48 @@ def replay(
     Intel's driver builds and nothing is computed. ``source`` (a file), ``build_options`` and ``replace`` (a binary) are another
     build, which runs in turn with the recorded one. ``binary`` runs the recorded binary where the program's source or SPIR-V
     would be built. ``profile`` is a profiler's command (``perf stat``): a launch whose results are equal runs once more under
-    it, with the other build if there is one. ``on_answer`` gets each answer as it comes: a later launch may end the driver.
+    it, with the other build if there is one. ``ncu`` profiles it through CUDA, and writes ``output``.csv, .klens and .ncu-rep
+    (None: the kernel's name and the launch's number). ``on_answer`` gets each answer as it comes: a later launch may end the
+    driver.
 
     Raises KernlensError: NotFoundError for what is not there, UnsupportedError where the machine cannot confine the child,
     OpenCLError where the program does not build here, DriverDiedError where the driver or the kernel ended the child.
     """
-    other = OtherBuild(source, build_options, replace)
+    answers, other = [], OtherBuild(source, build_options, replace) or None
     settings = Settings(
-        device,
-        simulate,
-        toolchain,
-        runs,
-        tolerance or Tolerance(),
-        other if other else None,
-        binary,
-        timeout,
-        unconfined,
-        profile,
+        *(
+            device,
+            simulate,
+            toolchain,
+            runs,
+            tolerance or Tolerance(),
+            other,
+            binary,
+            timeout,
+            unconfined,
+            profile,
+            output,
+        )
     )
     if profile is not None:
         profiler_words(profile)
     with open_recording(recording) as opened:
-        launches = list(recorded_launches(opened, program))
-        if all_launches and kernel is None:
-            selected = launches or chosen(launches, os.fspath(recording), None, None)
-        else:
-            selected = chosen(launches, os.fspath(recording), kernel, launch)
-        answers = []
-        for answer in _replayed(selected if all_launches else selected[:1], settings):
+        for answer in _replayed(_selected(opened, kernel, program, launch, all_launches=all_launches), settings):
             answers.append(answer)
             if on_answer is not None:
                 on_answer(answer)
-        return answers
+    return answers
+
+
+def _selected(
+    recording: Recording, kernel: str | None, program: str | None, launch: int | None, *, all_launches: bool
+) -> Sequence[RecordedLaunch]:
+    """Return the launches that are to run. Raises NotFoundError if there is none."""
+    launches, path = list(recorded_launches(recording, program)), str(recording.path)
+    if all_launches and kernel is None:
+        return launches or chosen(launches, path, None, None)
+    selected = chosen(launches, path, kernel, launch)
+    return selected if all_launches else selected[:1]
 
 
 def _replayed(launches: Sequence[RecordedLaunch], settings: Settings) -> Iterator[Replayed]:
@@ -148,6 +164,8 @@ def replaying(
     the kernel or the driver ends the child, the next launch gets another one. ``on_start`` gets, before anything runs, what
     ends all from another thread."""
     shown = [*settings.shown, *dict.fromkeys(folder for other in others for folder in other.folders)]
+    if settings.profile == NCU:
+        shown += ncu_folders()
     with foreign_text(shown, unconfined=settings.unconfined), _driver(settings) as (driver, folder):
         if on_start is not None:
             on_start(driver.kill)
@@ -216,6 +234,11 @@ class _Replay:
 
     def run(self, driver: IsolatedDriver, folder: Path) -> Replayed:
         """Run it, and return what came of it."""
+        if self._settings.profile == NCU and self._device["platform"] != CUDA_PLATFORM:
+            raise NotFoundError(
+                f"Nsight Compute profiles NVIDIA's GPUs, and the launch runs on {self._device['name']}"
+                f" ({self._device['platform']}): choose a GPU with --device NVIDIA:, or another profiler"
+            )
         try:
             return self._run(driver, folder, is_binary=self._settings.binary)
         except OpenCLError as error:
@@ -294,6 +317,13 @@ class _Replay:
         self, command: str, driver: IsolatedDriver, folder: Path, job: dict[str, Any], names: Sequence[MemoryName]
     ) -> Profile:
         """Run the last build again under a profiler."""
+        if command == NCU:
+            path = self._settings.output or output_path(self._launch)
+
+            def compared_files(results: Mapping[int, str]) -> tuple[Compared, ...]:
+                return tuple(self._compared(names, results, str(folder)))
+
+            return CudaReplay(self._recorded, self._device["name"], driver, folder, job, compared_files, path).profile()
         programs = job["programs"][-1:]
         answer, done = run_under(
             profiler_words(command), driver, folder, OPENCL, "replay", **job | {"programs": programs}
