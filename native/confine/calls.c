@@ -52,13 +52,15 @@ static void drop_capabilities(void)
 }
 
 /* Adds what refuses sockets, or with `is_cuda` allows those of this machine that only a connection can lead out of, and refuses
- * connections; the accumulator holds the call's number before and after it. Returns the new size. */
+ * connections. Pairs of sockets are of these types too: a datagram can be sent to any name. The accumulator holds the call's
+ * number before and after it. Returns the new size. */
 static unsigned short restrict_sockets(struct sock_filter *filter, unsigned short size, bool is_cuda)
 {
     const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-    const struct sock_filter of_cuda[] = {
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 7, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
+    const struct sock_filter connected[] = {
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 8, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 8),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 4),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
@@ -68,16 +70,18 @@ static unsigned short restrict_sockets(struct sock_filter *filter, unsigned shor
         refuse,
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const struct sock_filter none[] = {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1), refuse};
-    size_t count = is_cuda ? sizeof of_cuda / sizeof of_cuda[0] : sizeof none / sizeof none[0];
-    memcpy(filter + size, is_cuda ? of_cuda : none, count * sizeof *filter);
-    return (unsigned short)(size + count);
+    if (!is_cuda) {
+        filter[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1);
+        filter[size++] = refuse;
+    }
+    memcpy(filter + size, connected, sizeof connected);
+    return (unsigned short)(size + sizeof connected / sizeof *connected);
 }
 
 void calls_restrict(bool is_visible, bool is_cuda)
 {
     drop_capabilities();
-    struct sock_filter filter[18 + 2 * (COUNT_ALWAYS + COUNT_WITH_NAMES)];
+    struct sock_filter filter[22 + 2 * (COUNT_ALWAYS + COUNT_WITH_NAMES)];
     unsigned short size = 0;
     const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     filter[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));

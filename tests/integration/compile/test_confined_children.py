@@ -26,7 +26,7 @@ BOTH = (shown_files.NAMESPACES, shown_files.LANDLOCK)
 @pytest.fixture(params=BOTH)
 def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     chosen: str = request.param
-    monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False: chosen)
+    monkeypatch.setattr(shown_files, "mechanism", lambda **_: chosen)
     return chosen
 
 
@@ -72,7 +72,7 @@ def test_it_reads_and_writes_what_it_is_shown(how: str, tmp_path: Path, secret: 
 
 
 def test_in_namespaces_nothing_else_has_a_name(tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False: shown_files.NAMESPACES)
+    monkeypatch.setattr(shown_files, "mechanism", lambda **_: shown_files.NAMESPACES)
     script = f"""
         for path in {secret} {secret.parent} /proc /sys /home /root/.. /etc/passwd /usr/include /var /run /tmp/.X11-unix; do
           [ -e $path ] && echo $path
@@ -107,8 +107,16 @@ def test_it_has_no_network(how: str, tmp_path: Path) -> None:
         assert asked(tmp_path, script).stdout == ""
 
 
+def test_it_has_no_sockets_that_send_to_a_name(how: str, tmp_path: Path) -> None:
+    words = "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_{}); print('made')"
+    for kind, is_there in (("STREAM", True), ("SEQPACKET", True), ("DGRAM", False)):
+        script = f'/usr/bin/python3 -c "{words.format(kind)}" 2>/dev/null; true'
+        assert asked(tmp_path, script, confined=False).stdout == "made\n"
+        assert asked(tmp_path, script).stdout == ("made\n" if is_there else ""), kind
+
+
 def test_other_processes_are_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False: shown_files.NAMESPACES)
+    monkeypatch.setattr(shown_files, "mechanism", lambda **_: shown_files.NAMESPACES)
     with subprocess.Popen(["sleep", "4000"]) as other:
         try:
             script = f"kill -0 {other.pid} 2>/dev/null && echo reached; true"
@@ -119,7 +127,7 @@ def test_other_processes_are_out_of_reach(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_leaves_its_group_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False: shown_files.NAMESPACES)
+    monkeypatch.setattr(shown_files, "mechanism", lambda **_: shown_files.NAMESPACES)
     mark = f"{4000 + os.getpid()}.25"  # seconds, by which it is known outside; longer than this test is patient
     asked(tmp_path, f"setsid sleep {mark} </dev/null >/dev/null 2>&1 & sleep 0.2; exit 0")
     for _ in range(600):

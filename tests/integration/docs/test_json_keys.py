@@ -64,13 +64,14 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
     "d.cl": "static int inside(int x) { return x; }\nint missing(int x) { return inside(x); }\n",
 }
 
+TRIPS = ("stated_loops", "weighed_bytes", "weighed_cycles", "weighed_instructions")
 #: The keys that a document need not have, by the verb: an option or a fact adds them.
 OPTIONAL = {
-    "advise": {"paths", "tried"},
-    "annotate": {"inlined", "live", "unread_sources", "waits_for"},
+    "advise": {"bound", "notes", "paths", "tried"},
+    "annotate": {"inlined", "live", "unread_sources", "waits_for", *TRIPS},
     "compile": {"log", "messages"},
     "diff": {"behaviour", "instructions", "parting", "sources"},
-    "inspect": {"sycl", "sycl_image", "unreadable"},
+    "inspect": {"sycl", "sycl_image", "unreadable", *TRIPS},
     "stages": {"passes"},
     "sweep": {"best", "again", "beside_best"},
 }
@@ -353,14 +354,15 @@ def test_keys_of_observe_are_documented(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/etc/OpenCL/vendors/pocl.icd").exists(), reason="no PoCL")
 def test_keys_of_replay_are_documented(tmp_path: Path) -> None:
-    replayed, listed, exported = shapes("replay")
+    replayed, listed, observed, exported = shapes("replay")
     source = "kernel void k(global const float *in, global float *out) { out[get_global_id(0)] = in[get_global_id(0)] * BY; }"
     keeper = Keeper(source, "-DBY=2.0f")
     arguments: list[Any] = [[bytes(range(64)), READ_ONLY], [bytes(64), WRITE_ONLY]]
     path = record_launches(tmp_path / "a.klens", keeper.build, keeper.launch("k", arguments, [16], [4]))
     words: tuple[str | Path, ...] = ("replay", path, "--build-options=-DBY=3.0f", "--runs", "6")
-    compare(replayed, answer(*words, status=1))
+    compare(replayed, answer(*words, status=1), answer("replay", path, "--profile", "env", "--runs", "1"))
     compare(listed, answer("replay", path, "--list"))
+    assert [*observed.keys][-1] == "observed"
     compare(exported, answer("replay", path, "--export", tmp_path / "out"))
 
 
@@ -393,8 +395,6 @@ def test_report_and_toolchains(tmp_path: Path, folder: Path) -> None:
     (folder / "good.cl").write_text(SMALL)
     assert kernlens("compile", "good.cl", "--device", "dg2", "-o", "good.klens", cwd=folder).returncode == 0
     compare(shape, answer("report", folder / "good.klens", "-o", tmp_path / "x.html"))
-    assert [list(each.keys) for each in shapes("toolchain add, remove")] == [
-        ["schema", "added"],
-        ["schema", "removed"],
-    ]
+    changes = [list(each.keys) for each in shapes("toolchain add, remove")]
+    assert changes == [["schema", "added"], ["schema", "removed"]]
     assert [list(each.keys) for each in shapes("serve")] == [["schema", "title", "address"]]

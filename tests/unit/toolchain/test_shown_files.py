@@ -13,7 +13,7 @@ from kernlens.toolchain import shown_files
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's home folder, which is wide, with a program and libraries in it."""
-    monkeypatch.setattr(shown_files, "mechanism", lambda *, of_driver=False: shown_files.LANDLOCK)
+    monkeypatch.setattr(shown_files, "mechanism", lambda **_: shown_files.LANDLOCK)
     path = (tmp_path / "home").resolve()
     for name in ("tools/bin", "tools/lib", "work"):
         (path / name).mkdir(parents=True)
