@@ -148,6 +148,7 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMCreatePassBuilderOptions", new_pass_options);
   NEED(llvm, "LLVMDisposePassBuilderOptions", delete_pass_options);
   NEED(llvm, "LLVMRunPasses", run_passes);
+  NEED(llvm, "LLVMParseCommandLineOptions", parse_options);
   NEED(llvm, "LLVMConsumeError", drop_error);
   return nullptr;
 }

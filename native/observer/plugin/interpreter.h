@@ -176,6 +176,7 @@ struct Interpreter {
   Opaque *(*new_pass_options)();
   void (*delete_pass_options)(Opaque *);
   Opaque *(*run_passes)(Module *, const char *, Opaque *, Opaque *);
+  void (*parse_options)(int, const char *const *, const char *);
   void (*drop_error)(Opaque *);
 
   // Look everything up in the libraries of this process. Returns what is missing, nullptr if nothing is.

@@ -139,6 +139,14 @@ void have_read_again(Opaque *program, Module *module, Value *mark) {
   }
 }
 
+// LLVM tells two elements of an array apart by a condition around them: within a loop that runs while `n` is positive, it knows
+// that a store to `a[i + n]` leaves `a[i]` as it is. NVIDIA's compiler does not, and loads `a[i]` again.
+void know_as_little() {
+  static const char *const words[] = {"kernlens", "-dom-conditions-max-uses=0"};
+  static bool is_set = (interpreter.parse_options(2, words, ""), true);
+  static_cast<void>(is_set);
+}
+
 }  // namespace
 
 bool can_run(const Opaque *kernel) {
@@ -152,6 +160,7 @@ bool can_run(const Opaque *kernel) {
 void prepare(const Opaque *kernel, bool marks) {
   Module *module = interpreter.module_of(interpreter.function_of_kernel(kernel));
   if (interpreter.named_metadata(module, MARK, strlen(MARK))) return;
+  know_as_little();
   Opaque *context = interpreter.context_of(module);
   Scopes scopes(context);
   interpreter.name_metadata(module, MARK, scopes.domain());

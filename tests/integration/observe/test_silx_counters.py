@@ -22,7 +22,6 @@ LAUNCHES: dict[str, dict[str, Any]] = {
     launch["launch"]: launch for launch in json.loads((DATA / "silx.json").read_text())
 }
 TWO_FIRST = "the GPU's compiler loads the first two values at once, on the line of the other branch"
-RELOADED = "the GPU loads a value again behind a store that LLVM 14 knows to be elsewhere"
 #: Launch and line -> why the GPU counts something else.
 EXPLAINED = {
     ("maxmin1", 111): TWO_FIRST,
@@ -31,7 +30,6 @@ EXPLAINED = {
     ("maxmin2", 152): TWO_FIRST,
     ("maxmin2", 169): TWO_FIRST,
     ("maxmin2", 173): TWO_FIRST,
-    **{(launch, line): RELOADED for launch in ("sort_all", "sort_rows", "sort_columns") for line in (128, 152)},
 }
 
 
