@@ -140,7 +140,7 @@ void reached_peek(struct reached_list *list)
 void reached_count(struct reached_list *list)
 {
     for (size_t index = 0; index < list->count; ++index)
-        list->size += list->items[index].row.size * (!list->items[index].is_unread + list->items[index].is_written);
+        list->size += list->items[index].row.size * ((uint64_t)!list->items[index].is_unread + list->items[index].is_written);
 }
 
 void reached_free(struct reached_list *list)

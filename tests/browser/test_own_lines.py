@@ -70,7 +70,9 @@ def test_figures_follow_the_switch(
     assert viewer.axe() == []
     assert viewer.cut_texts() == []
     # An instruction of the library's says from where it is.
-    viewer.find(".gen .cm-line", has_text="math.cos").first.click()
+    cosine = viewer.find(".gen .cm-line", has_text="math.cos").first
+    cosine.hover()  # As a hand does: rows that light up under the pointer are drawn anew.
+    cosine.click()
     assert "cosine.h:3" in viewer.text("aside .trail")
     viewer.find(SWITCH).click()
     viewer.find(f"{SWITCH}[aria-pressed=false]").wait_for()

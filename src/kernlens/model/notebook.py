@@ -18,7 +18,7 @@ from kernlens.model.figures import STATED, figures_of, shown_figures
 #: Kernels or instructions beyond this many are counted, not shown: a notebook keeps what it shows in its file.
 SHOWN = 500
 #: Instructions below a page that shows all of them: for where frames are not shown.
-FEW = 100
+FEW = 80
 
 
 def kernel_table(kernels: Mapping[str, Measured]) -> str:
