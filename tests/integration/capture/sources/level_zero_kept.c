@@ -90,10 +90,12 @@ static void set_values(struct own *own, int number, uint32_t local)
     memcpy(pair, &own->pair, sizeof pair);
     printf("%llu argument 0 pointer shared 64\n%llu argument 1 value %08x\n%llu argument 2 local %u\n", shown, shown,
            __builtin_bswap32((uint32_t)number), shown, local);
+    flockfile(stdout); /* one line, though it comes in pieces: other threads print too */
     printf("%llu argument 3 value ", shown);
     for (unsigned index = 0; index < sizeof pair; ++index)
         printf("%02x", pair[index]);
     printf("\n%llu argument 4 pointer device 128\n", shown);
+    funlockfile(stdout);
 }
 
 /* Prints the memory that "values" reaches, as it is when a launch is made. */
