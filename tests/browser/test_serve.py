@@ -194,8 +194,7 @@ def test_options_that_are_typed_while_it_compiles_stay(server: Server, open_serv
     viewer.tab.route("**/api/compile", lambda route: held.append(route))
     with viewer.tab.expect_request("**/api/compile"):
         options.fill("-w")
-    # Whoever types goes on: there is no rest before the result is there. That begins before the first letter, as on a busy
-    # machine the page may rest, and compile, between two calls of this test.
+    # Whoever types goes on, from the first letter: there is no rest, in which it would compile, before the result is there.
     options.evaluate("field => { window.typing = setInterval(() => field.dispatchEvent(new Event('input')), 50); }")
     options.select_text()
     viewer.tab.keyboard.insert_text("-cl-mad-enable")

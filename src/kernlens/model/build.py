@@ -78,7 +78,7 @@ class BuildToolchain:
 
     @property
     def title(self) -> str:
-        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; the name of one that has neither."""
+        """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; without versions, the toolchain's name."""
         if self.igc_version[:1].isalpha():
             return self.igc_version
         if not self.neo_version and not self.igc_version:

@@ -82,9 +82,9 @@ def test_after_an_error_no_process_is_left() -> None:
 def test_workers_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
     """All processes hold a pipe open for writing; its end comes when the last of them is gone."""
     reading, writing = os.pipe()
-    program = PROGRAM.format(
-        answer=f"[os.write({writing}, b'%d\\n' % os.getpid()), time.sleep({ASLEEP})]", processors=3
-    )
+    # Many short sleeps: Python misses a signal that comes right before a system call until that has returned.
+    told, asleep = f"os.write({writing}, b'%d\\n' % os.getpid())", f"[time.sleep(0.1) for _ in range({ASLEEP} * 10)]"
+    program = PROGRAM.format(answer=f"[{told}, {asleep}]", processors=3)
     environment = {**os.environ, "PYTHONPATH": PACKAGE, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(
         [sys.executable, "-c", program], pass_fds=[writing], env=environment, stderr=subprocess.DEVNULL
