@@ -7,6 +7,7 @@ traceback and exits with ``exit_status``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Self
 
 #: The characters that a message has at most: it may quote input, which may be of any size.
 MOST_CHARACTERS = 6000
@@ -21,9 +22,16 @@ def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
 
 
 class KernlensError(Exception):
-    """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input."""
+    """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input.
+    ``cure`` is the name that ``kernlens toolchain add`` takes to fetch what is missing; empty if that would not help."""
 
     exit_status = 2
+    cure = ""
+
+    def cured_by(self, name: str) -> Self:
+        """Return the error, whose ``cure`` has this name now."""
+        self.cure = name
+        return self
 
     def __str__(self) -> str:
         return bounded(super().__str__())
@@ -151,10 +159,6 @@ class NoDeviceError(KernlensError):
     def __init__(self, message: str, names: Sequence[str] = ()) -> None:
         self.names = tuple(names)
         super().__init__(message)
-
-
-class NoCompilerError(ToolError):
-    """The error that no toolchain has a compiler, as one would that kernlens can fetch."""
 
 
 class LinkError(KernlensError):

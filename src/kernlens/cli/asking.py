@@ -1,5 +1,5 @@
-"""Questions to whoever sits at a terminal, without whose answer a command cannot go on: the device, and whether to fetch a
-compiler."""
+"""Questions to whoever sits at a terminal, without whose answer a command cannot go on: the device, and whether to fetch
+what is missing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 import click
 
 from kernlens.cli.output import ask, can_ask, print_message
-from kernlens.errors import NoCompilerError, NoDeviceError
+from kernlens.errors import KernlensError, NoDeviceError
 
 
-def settled(
-    error: NoDeviceError | NoCompilerError, context: click.Context, values: dict[str, Any], *, is_agreed: bool
-) -> dict[str, Any]:
+def settled(error: KernlensError, context: click.Context, values: dict[str, Any], *, is_agreed: bool) -> dict[str, Any]:
     """Return the values of a command's words with which it can be tried again, after what it lacked was asked for, or fetched
     if that ``is_agreed``. Raises the error, as bad usage if an option is missing, where nobody can be asked or the answer is
     no."""
@@ -33,14 +31,17 @@ def settled(
     return values
 
 
-def _fetch(error: NoCompilerError, *, is_asked: bool, is_agreed: bool) -> None:
+def _fetch(error: KernlensError, *, is_asked: bool, is_agreed: bool) -> None:
     from kernlens.toolchain.registered import toolchains_folder
-    from kernlens.toolchain.roots import SIZES, add
+    from kernlens.toolchain.roots import OFFERED, add
 
+    what, _, sizes = OFFERED[error.cure].partition(": ")
     if not is_agreed and not is_asked:
-        raise NoCompilerError(f"{error}; or repeat the command with --yes, which does that ({SIZES})") from error
-    what = f"Intel's newest compiler into {toolchains_folder()}: {SIZES}, no root rights"
-    print_message(f"kernlens: there is no compiler; {'kernlens fetches' if is_agreed else 'kernlens can fetch'} {what}")
+        # An error of the same kind, and so of the same status.
+        error.args = (f"{error}; or repeat the command with --yes, which does that ({sizes})",)
+        raise error
+    verb = "kernlens fetches" if is_agreed else "kernlens can fetch"
+    print_message(f"kernlens: {what} is missing; {verb} it into {toolchains_folder()}: {sizes}, no root rights")
     if not is_agreed and ask("fetch it? [Y/n] ").lower() not in ("", "y", "yes"):
         raise error
-    add(on_progress=print_message)
+    add(error.cure, on_progress=print_message)

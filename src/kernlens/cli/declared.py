@@ -12,7 +12,7 @@ import click
 from kernlens.cli.option_rules import Implied, Rule, check
 from kernlens.cli.output import colour_output, print_message
 from kernlens.cli.terminal import COLOURS
-from kernlens.errors import NoCompilerError, NoDeviceError, likeliest
+from kernlens.errors import KernlensError, NoDeviceError, likeliest
 from kernlens.log import print_messages
 
 Words = TypeVar("Words")
@@ -87,16 +87,17 @@ def verb(
         def run(**values: Any) -> None:
             context = click.get_current_context()
             check(rules, context, implied)
-            lacked: set[type] = set()
+            lacked: set[str] = set()
             while True:
                 try:
                     return function(_words(words, values))
-                except (NoDeviceError, NoCompilerError) as error:
+                except KernlensError as error:
+                    what = error.cure or ("a device" if isinstance(error, NoDeviceError) else None)
+                    if what is None or what in lacked:  # What was named or fetched does not help.
+                        raise
                     from kernlens.cli.asking import settled
 
-                    if type(error) in lacked:  # What was named or fetched does not help.
-                        raise
-                    lacked.add(type(error))
+                    lacked.add(what)
                     values = settled(error, context, values, is_agreed=context.find_root().meta.get(_YES, False))
 
         command = kind(
@@ -153,7 +154,7 @@ def _choose_colours(context: click.Context, parameter: click.Parameter, when: st
 #: The options that every command takes; ``main`` looks for ``--debug`` itself.
 _DIAGNOSTICS: Sequence[tuple[str, dict[str, Any]]] = (
     ("--debug", {"is_flag": True, "expose_value": False, "help": "Print a traceback on errors."}),
-    ("--yes", {"is_flag": True, "expose_value": False, "callback": _agree, "help": "Fetch a missing compiler without asking."}),
+    ("--yes", {"is_flag": True, "expose_value": False, "callback": _agree, "help": "Fetch a missing tool without asking."}),
     (
         "--verbose",
         flag_at_once(lambda: print_messages(print_message), "Log to stderr what was tried and why it was rejected."),

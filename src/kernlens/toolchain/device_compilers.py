@@ -14,7 +14,7 @@ from kernlens.model.build import Build, BuildToolchain
 from kernlens.toolchain import amd_clang, ocloc
 from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.child import Child
-from kernlens.toolchain.toolchains import DEFAULT, Toolchain, toolchain
+from kernlens.toolchain.toolchains import DEFAULT, Toolchain, find_toolchains, toolchain
 
 if TYPE_CHECKING:
     from kernlens.toolchain.sources.source_copy import SourceCopy
@@ -68,7 +68,9 @@ def own_toolchain(device: str) -> Toolchain:
         return toolchain(DEFAULT)
     chosen = amd_clang.toolchain_for(device)
     if chosen is None:
-        raise NotFoundError(f"no toolchain compiles for {device}; {amd_clang.GET_COMPILER}")
+        error = NotFoundError(f"no toolchain compiles for {device}; {amd_clang.GET_COMPILER}")
+        # A compiler that does not know the device may be the newest: fetching it again would not help.
+        raise error if any(map(amd_compiler, find_toolchains())) else error.cured_by("amd-newest")
     return chosen
 
 

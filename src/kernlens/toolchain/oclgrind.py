@@ -166,10 +166,11 @@ def oclgrind(name: str = "") -> Oclgrind:
             f"the toolchain {name} has no Oclgrind 21.10: leave --toolchain out for the first that has it, or get one with"
             " kernlens toolchain add oclgrind"
         )
-    raise UnsupportedError(
+    error = UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
-        " anywhere without root: kernlens toolchain add oclgrind"
+        f" anywhere without root: kernlens toolchain add {NAME}"
     )
+    raise error.cured_by(NAME)
 
 
 def has_oclgrind(root: Path) -> bool:

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.errors import NoCompilerError, NotFoundError, ToolError, nearest
+from kernlens.errors import NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.isa.devices import DEVICES, known_device, name_among
@@ -140,7 +140,8 @@ def compiler(chosen: Toolchain) -> Path:
     if chosen.root is None:
         others = [other.name for other in find_toolchains() if other.ocloc is not None]
         if not others:
-            raise NoCompilerError(f"there is no compiler: ocloc was not found; to get it: {how_to_get('ocloc')}")
+            error = ToolError(f"there is no compiler: ocloc was not found; to get it: {how_to_get('ocloc')}")
+            raise error.cured_by(NEWEST)
         raise ToolError(f"there is no compiler: ocloc was not found; {others[0]} has one: --toolchain {others[0]}")
     raise ToolError(f"the toolchain {chosen.name} has no ocloc below {chosen.root}; add it again")
 

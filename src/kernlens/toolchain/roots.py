@@ -51,8 +51,6 @@ PACKAGES = (
     "clinfo",
     "python3",
 )
-#: What they take, in words.
-SIZES = "94 MB to fetch, 430 MB on the disk"
 #: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
 SPACE_NEEDED = 650 << 20
 #: What else a name stands for: the release and packages of the compiler for AMD's GPUs, and of llvm-mca; the interpreter of
@@ -65,6 +63,12 @@ _OF_NAMES = {
 #: The names of decoders, and the releases that are asked for one.
 _DECODER = re.compile(r"llvm-([1-9]\d)")
 _OF_DECODERS = ("forky", "sid", "trixie", "bookworm", "experimental")
+#: What a command that lacks something offers to fetch, by its name, and what that takes.
+OFFERED = {
+    NEWEST: "Intel's newest compiler: 94 MB to fetch, 430 MB on the disk",
+    "amd-newest": "the newest compiler for AMD's GPUs: 545 MB on the disk",
+    "oclgrind": "the interpreter that runs kernels, with LLVM 14: 355 MB on the disk",
+}
 UNPACK_TIMEOUT = 300.0
 #: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.
 LOCK_TIMEOUT = 120.0

@@ -28,8 +28,8 @@ def no_compiler(compiler: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setattr("kernlens.toolchain.toolchains._system_compiler", lambda: None)
     fetched: list[str] = []
 
-    def fetch(**_: object) -> None:
-        fetched.append("newest")
+    def fetch(name: str, **_: object) -> None:
+        fetched.append(name)
         monkeypatch.setattr("kernlens.toolchain.toolchains._system_compiler", lambda: compiler)
 
     monkeypatch.setattr("kernlens.toolchain.roots.add", fetch)
@@ -99,6 +99,42 @@ def test_at_a_terminal_the_compiler_is_offered(
     assert bool(no_compiler) == is_fetched
     assert done.status == (0 if is_fetched else 3)
     assert "fetch it? [Y/n]" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "cure", "lacks", "status"),
+    [
+        (
+            ("observe", "--size", "16", "--group", "16", "--arg", "16"),
+            "oclgrind",
+            "kernlens.toolchain.oclgrind.has_oclgrind",
+            2,
+        ),
+        (("annotate", "--device", "gfx1100"), "amd-newest", "kernlens.toolchain.device_compilers.amd_compiler", 2),
+    ],
+)
+def test_what_else_is_missing_is_offered_too(
+    words: tuple[str, ...],
+    cure: str,
+    lacks: str,
+    status: int,
+    kernlens: Kernlens,
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fetched: list[str] = []
+    monkeypatch.setattr("kernlens.toolchain.roots.add", lambda name, **_: fetched.append(name))
+    monkeypatch.setattr(lacks, lambda *_: None)
+    if cure != "oclgrind":
+        monkeypatch.setattr("kernlens.toolchain.amd_clang.amd_compiler", lambda *_: None)
+    done = kernlens(words[0], source, *words[1:])
+    assert (done.status, done.out, fetched) == (status, "", [])
+    assert f"kernlens toolchain add {cure}" in done.err
+    assert "repeat the command with --yes" in done.err
+    # Here it does not help, which is tried once.
+    again = kernlens(words[0], source, *words[1:], "--yes")
+    assert (again.status, fetched) == (status, [cure])
+    assert "kernlens fetches it into" in again.err
 
 
 def test_yes_stands_before_the_command_too(kernlens: Kernlens, source: Path, no_compiler: list[str]) -> None:
