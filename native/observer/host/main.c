@@ -207,7 +207,11 @@ static int run(const char *library, const char *job) {
     cl_int status;
     cl_command_queue queue = cl.queue(context, device, 0, &status);
     check(status, "clCreateCommandQueue");
-    check(cl.launch(queue, kernel, 3, NULL, global, local, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+    status = cl.launch(queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    if (status == CL_INVALID_WORK_GROUP_SIZE)
+        fail("it does not run in work-groups of %zu x %zu x %zu: it states another size (reqd_work_group_size), or they do not"
+             " divide the launch", local[0], local[1], local[2]);
+    check(status, "clEnqueueNDRangeKernel");
     check(cl.finish(queue), "clFinish");
     return 0;
 }

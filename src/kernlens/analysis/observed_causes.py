@@ -367,8 +367,11 @@ def _parting(branches: Sequence[ObservedBranch], place: SourcePlace) -> int:
 
 
 def _of_barriers(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[Cause]:
-    """Yield barriers that order accesses to local memory alone, in a kernel that has none."""
+    """Yield barriers that order accesses to local memory alone, in a kernel that has none. In a race such a barrier may be
+    meant for other memory: its flag is wrong then, and it is not needless."""
     if any(access.space == LOCAL for access in observed.accesses) or observed.copied_bytes:
+        return
+    if any(fault.kind == "race" for fault in observed.faults):
         return
     for place, count in observed.barriers:
         lines = texts.get(place.path, ()) if place is not None else ()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kernlens.verbs.replay.replayed import Replayed
 
 _NOT_OBSERVED = (
-    "--all-launches", "--list", "--simulate", "--source", "--build-options", "--replace", "--binary", "--export", "--junit",
-    "--runs", "--timeout", "--profile",
+    "--all-launches", "--list", "--simulate", "--replace", "--binary", "--export", "--junit", "--runs", "--timeout",
+    "--profile",
 )  # fmt: skip
 
 
@@ -95,9 +95,7 @@ class Asked:
         Rule("--output", needs=("--profile", "--observe"), why="it names what these write"),
         Rule("--simulate", excludes=("--device",), why="chooses the device"),
         Rule("--toolchain", needs=("--simulate", "--observe"), why="another device has its own driver"),
-        Rule(
-            "--observe", excludes=_NOT_OBSERVED, why="counts one launch of the recorded program, and measures no time"
-        ),
+        Rule("--observe", excludes=_NOT_OBSERVED, why="counts one launch of one program, and measures no time"),
         *(Rule(each, needs=("--observe",)) for each in ("--sub-group", "--seconds", "--groups", "--uninitialized")),
     ],
 )
@@ -106,6 +104,7 @@ def command(asked: Asked) -> None:
     application's launch left, and time it.
 
     With --observe it runs in an interpreter, without a GPU: kernlens counts what it does on its data, as kernlens observe does.
+    --source and --build-options choose the program then.
 
     With --source, --build-options or --replace another build runs in turn with the recorded one, and the answer says
     whether it is right and whether it is faster. The exit status is 1 if a result differs.
@@ -187,6 +186,8 @@ def _observe(asked: Asked) -> None:
         tolerance=asked.of.tolerance,
         output=asked.output,
         unconfined=asked.unconfined,
+        source=asked.source,
+        options=asked.build_options,
     )
     print_json(observed_document(observed)) if asked.as_json else print_lines(
         observed_lines(observed, uninitialized=counting.uninitialized)

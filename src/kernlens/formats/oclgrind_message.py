@@ -180,7 +180,9 @@ def _sentence(first: str, kind: str, sizes: Mapping[int, int], name: str) -> str
         return OF_FLAGS[match[1]]
     if match := _RACE.match(first):
         done = "reads and another writes" if match[1] == "Read-write" else "and another write"
-        return f"data race: one work-item {done} the same bytes, without a barrier or atomics between them, {where}"
+        fence = f"CLK_{'LOCAL' if address is not None and address[1] == 'local' else 'GLOBAL'}_MEM_FENCE"
+        apart = f"without atomics or a barrier with {fence} between them"
+        return f"data race: one work-item {done} the same bytes, {apart}, {where}"
     if match := _WRITTEN.match(first):
         return f"writes a value that was never set {where}"
     if kind == "uninitialized":

@@ -83,6 +83,9 @@ def group_sentences(observed: Behaviour) -> Iterator[str]:
     units = ran.units[UNITS.index(observed.unit)]
     moved = f" and touched {_range(units)} units of {observed.unit} bytes" if units[2] else ""
     yield f"Each ran {_range(ran.instructions)} LLVM instructions{moved}."
+    if units[2]:
+        start = f"If the others do the same, all {observed.groups:,} touch"
+        yield f"{start} {'' if units[0] == units[2] else 'about '}{units[1] * observed.groups:,.0f} units."
     if ran.shared:
         yield (
             f"The kernel reads what it writes through {', '.join(ran.shared)}: what one work-group leaves there for others is"

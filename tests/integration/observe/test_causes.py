@@ -157,3 +157,22 @@ def test_accesses_that_waste_in_the_same_way_are_one_cause(kernel: str, lines: l
         units, least = (sum(getattr(each, name)[1] for each in moved) for name in ("units", "least"))
         assert cause.wasted == units - least
         assert cause.sentence.endswith("8 more accesses of this line and lines 6, 7 do the same")
+
+
+def test_a_barrier_with_the_wrong_fence_is_a_race_and_not_needless(tmp_path: Path) -> None:
+    source = tmp_path / "fence.cl"
+    source.write_text(
+        "kernel void shift(global int *a, global int *b) { int i = get_global_id(0); a[i] = i;\n"
+        "barrier(CLK_LOCAL_MEM_FENCE);\nb[i] = a[i ^ 1]; }\n"
+    )
+    told = {}
+    for fence in ("LOCAL", "GLOBAL"):
+        source.write_text(source.read_text().replace("LOCAL", fence))
+        observed = observe(source, kernel="shift", size=[64], group=[64], arguments=["zeros:int:64"] * 2, device="h100")
+        told[fence] = [each.sentence for each in observed.faults]
+        texts = {str(source): source.read_text().splitlines()}
+        told_of = [each.kind for each in observed_causes(observed, texts)]
+        assert "barrier over nothing" not in told_of
+    (race,) = told["LOCAL"]
+    assert "without atomics or a barrier with CLK_GLOBAL_MEM_FENCE between them" in race
+    assert told["GLOBAL"] == []

@@ -110,6 +110,36 @@ def test_results_that_differ_end_with_status_1(tmp_path: Path) -> None:
     assert "of 256 ints differ" in replay_command(path, "--observe", status=1)
 
 
+def test_a_mend_is_counted_and_compared(recording: Path, tmp_path: Path) -> None:
+    """With a header beside it; one whose results differ ends with status 1."""
+    (tmp_path / "size.h").write_text("#define ROW 9\n")
+    mend = tmp_path / "mend.cl"
+    mend.write_text(
+        """#include "size.h"
+kernel void columns(global const float *in, global float *out, float factor, local float *unused)
+{
+    local float tile[8 * ROW];
+    int x = get_local_id(0), y = get_local_id(1), left = 8 * get_group_id(0), top = 8 * get_group_id(1);
+    tile[ROW * y + x] = in[32 * (left + y) + top + x];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[32 * (top + y) + left + x] = tile[ROW * x + y] * factor * SCALE;
+}
+"""
+    )
+    asked: list[Any] = [recording, "--observe", "--kernel", "columns", "--device", "dg2", "--source", mend]
+    document = replay_command(*asked, "--build-options", "-DSCALE=1", "--json")
+    before = replay_command(recording, "--observe", "--kernel", "columns", "--device", "dg2", "--json")
+    units = [sum(line["units"] for line in each["observed"]["lines"] if line["line"]) for each in (before, document)]
+    assert document["equal"]
+    assert document["observed"]["source"] == "mend.cl"
+    assert units[1] < units[0]
+    text = replay_command(*asked, "--build-options", "-DSCALE=3", status=1)
+    assert "launch 1 of columns of " in text
+    assert "mend.cl" in text.splitlines()[0]
+    assert "tile[ROW * y + x] = in[32 * (left + y) + top + x];" in text
+    assert "floats differ" in text
+
+
 def test_a_saved_launch_stands_beside_the_code(recording: Path, tmp_path: Path) -> None:
     saved = tmp_path / "columns.klens"
     observe_launch(recording, kernel="columns", device="dg2", output=saved)

@@ -69,7 +69,9 @@ def _totals(observed: Behaviour) -> Iterator[str]:
     lines = [line for line in observed.lines if line.requests]
     if lines:
         units, least = (sum(getattr(line, name) for line in lines) for name in ("units", "least"))
-        yield f"in all: {sum(line.requests for line in lines):,} requests, {units:,} units where {least:,} would do"
+        start = "in all" if observed.groups_done == observed.groups else "in all that ran"
+        told = f"{sum(line.requests for line in lines):,} requests, {units:,} units where {least:,} would do"
+        yield f"{start}: {told} (no cache is modelled)"
     lines = [line for line in observed.lines if line.local_requests]
     waves = [line.wavefronts for line in lines if line.wavefronts is not None]
     if lines and len(waves) == len(lines):

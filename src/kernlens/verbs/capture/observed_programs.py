@@ -32,6 +32,8 @@ class ObservedPrograms:
         #: The builds that were not compiled for the device, by the reason, and kernels of which nothing is counted.
         self._not_compiled: dict[str, list[str]] = defaultdict(list)
         self._not_counted: dict[str, list[str]] = defaultdict(list)
+        #: Of each kernel whose work-groups were not all counted: how many were, and how many there were.
+        self._in_part: dict[str, tuple[int, int]] = {}
         self._is_uncompiled = False
         self.faults: list[tuple[str, Fault]] = []
         self.is_counted = False
@@ -69,6 +71,9 @@ class ObservedPrograms:
             for each in launches:
                 self.faults += [(kernel, fault) for fault in each.faults]
                 self.is_counted |= each.is_counted
+                if each.is_counted and each.groups_done < each.groups:
+                    done, groups = self._in_part.get(kernel, (0, 0))
+                    self._in_part[kernel] = done + each.groups_done, groups + each.groups
                 if each.reason:
                     self._not_counted[each.reason].append(kernel)
 
@@ -87,4 +92,9 @@ class ObservedPrograms:
             yield f"{listed(names)} {verb} not compiled for {self._observing.device}: {reason}"
         for reason, names in self._not_counted.items():
             yield f"nothing was counted of {listed(list(dict.fromkeys(names)))}: {reason}"
+        for kernel, (done, groups) in self._in_part.items():
+            yield (
+                f"of {kernel} {done:,} of {groups:,} work-groups were counted before its time was over, though all ran;"
+                " --seconds gives it more"
+            )
         yield from self._launches.missing

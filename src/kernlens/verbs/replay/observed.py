@@ -29,7 +29,7 @@ from kernlens.verbs.observe.observe import (
 )
 from kernlens.verbs.replay.elements import Tolerance
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
-from kernlens.verbs.replay.program_of_launch import Program, programs_of
+from kernlens.verbs.replay.program_of_launch import OtherBuild, Program, programs_of
 from kernlens.verbs.replay.replay import Settings, replaying
 from kernlens.verbs.replay.replayed import Replayed
 
@@ -67,12 +67,15 @@ def observe_launch(
     tolerance: Tolerance | None = None,
     output: str | os.PathLike[str] | None = None,
     unconfined: bool = False,
+    source: str | None = None,
+    options: str | None = None,
 ) -> ObservedReplay:
     """Run a launch that a recording keeps in an interpreter (Oclgrind) and return what it does on its data, as ``observe``
     does, and whether it leaves what the application's launch left.
 
     ``kernel``, ``program`` and ``launch`` choose it as ``replay`` does; the others are those of ``observe``. ``output`` is a
-    file to save the program that is compiled for ``device`` in, with what the kernel did.
+    file to save the program that is compiled for ``device`` in, with what the kernel did. ``source`` is a file to run in place
+    of the recorded program, ``options`` are build options in place of the recorded ones.
 
     Raises KernlensError: NotFoundError for what is not there, UnsupportedError for what Oclgrind cannot run, ToolError where it
     fails.
@@ -81,7 +84,9 @@ def observe_launch(
         launches = list(recorded_launches(opened, program))
         recorded = _with_groups(chosen(launches, os.fspath(recording), kernel, launch)[0])
         looks = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
-        interpreted = _Interpreted(recorded, device, sub_group, toolchain, seconds, group_words(groups), looks, output)
+        other = OtherBuild(source, options)
+        words = group_words(groups)
+        interpreted = _Interpreted(recorded, other, device, sub_group, toolchain, seconds, words, looks, output)
         settings = Settings(
             tolerance=tolerance or Tolerance(),
             runs=0,
@@ -120,6 +125,7 @@ class _Interpreted:
     def __init__(
         self,
         recorded: RecordedLaunch,
+        other: OtherBuild,
         device: str | None,
         sub_group: int | None,
         toolchain: str,
@@ -128,11 +134,11 @@ class _Interpreted:
         looks: dict[str, str],
         output: str | os.PathLike[str] | None,
     ) -> None:
-        self._recorded, self._device, self._sub_group = recorded, device, sub_group
+        self._recorded, self._other, self._device, self._sub_group = recorded, other, device, sub_group
         self._seconds, self._groups, self._looks, self._output = seconds, groups, looks, output
         self._interpreter = oclgrind(toolchain)
         root = self._interpreter.toolchain.root
-        self.shown = (*(parts_of_root(str(root)) if root else ()), str(plugin().parent))
+        self.shown = (*(parts_of_root(str(root)) if root else ()), str(plugin().parent), *other.folders)
         self._folder: Path | None = None
         if output is not None and device is None:
             raise UnsupportedError("a recording holds the program of a device; name it with --device")
@@ -165,7 +171,7 @@ class _Interpreted:
     def _written(self, folder: Path) -> tuple[str, str]:
         """Write the program's text or module; return its name and the build options."""
         build = self._recorded.build
-        (program, *_) = programs_of(build, None, str(folder), is_binary=False)[1]
+        program = programs_of(build, self._other or None, str(folder), is_binary=False)[1][-1]
         if program["parts"]:
             raise UnsupportedError(
                 f"{build.title} was linked from several programs, which the interpreter does not link"
@@ -175,9 +181,11 @@ class _Interpreted:
                 f"the recording holds only the binary of {build.title}, which Oclgrind cannot run; capture --fresh-cache"
                 " records what programs are built from"
             )
-        source = Path(build.sources[0].path.replace("\\", "/")).name if build.sources else ""
+        path = self._other.source or (build.sources[0].path if build.sources else "")
+        source = Path(path.replace("\\", "/")).name
         name = _MODULE if program["text"] is None else source or _STAND_IN
         content = program["spirv"] if program["text"] is None else program["text"].encode("utf-8", "replace")
+        self._lines = (program["text"] or "").splitlines()
         (folder / name).write_bytes(content)
         return name, program["options"]
 
@@ -200,7 +208,8 @@ class _Interpreted:
         if self._output is not None:
             self._compiled.save(self._output, observed)
         is_whole = observed.groups_done == observed.groups and observed.is_counted
-        build = self._recorded.build
-        texts = {each.path: each.text.splitlines() for each in build.sources[1:]}
-        texts |= {self._name: build.sources[0].text.splitlines()} if build.sources else {}
-        return ObservedReplay(self._recorded.title, build.title, observed, replayed if is_whole else None, texts)
+        build, other = self._recorded.build, self._other
+        headers = () if other.source else build.sources[1:]
+        texts = {**{each.path: each.text.splitlines() for each in headers}, self._name: self._lines}
+        title = other.title or build.title
+        return ObservedReplay(self._recorded.title, title, observed, replayed if is_whole else None, texts)
