@@ -163,19 +163,26 @@ def test_the_drivers_own_code_is_profiled_only_if_it_leaves_the_same_through_cud
     def compared(results: Mapping[int, str]) -> tuple[Compared, ...]:
         return tuple(equal if path == "equal" else other for path in results.values())
 
-    def tried(*answers: Mapping[int, str] | ToolError) -> tuple[str, int, int]:
+    def tried(*answers: Mapping[int, str] | ToolError) -> tuple[str, int, int, str]:
         driver: Any = Answers(*answers)
         recorded = RecordedLaunch(Build("program"), launch((64,), (64,)))
         profiled = CudaReplay(recorded, "a GPU", driver, tmp_path, {}, compared, "name")
-        job, results = profiled._through_cuda(driver, [{"program": b"own"}, {"program": b"copy"}])
-        return job["program"].decode(), sum(each.difference is not None for each in results), driver.closed
+        job, results, problems = profiled._through_cuda(driver, [{"program": b"own"}, {"program": b"copy"}])
+        return (
+            job["program"].decode(),
+            sum(each.difference is not None for each in results),
+            driver.closed,
+            "".join(problems),
+        )
 
-    assert tried({0: "equal"}) == ("own", 0, 0)
-    assert tried({0: "other"}, {0: "equal"}) == ("copy", 0, 0)
-    assert tried({}, {0: "equal"}) == ("copy", 0, 0)
-    assert tried({0: "other"}, {0: "other"}) == ("copy", 1, 0)
+    other_results = "OpenCL's own code of the program leaves other results through CUDA"
+    assert tried({0: "equal"}) == ("own", 0, 0, "")
+    assert tried({0: "other"}, {0: "equal"}) == ("copy", 0, 0, other_results)
+    assert tried({}, {0: "equal"}) == ("copy", 0, 0, other_results)
+    assert tried({0: "other"}, {0: "other"}) == ("copy", 1, 0, other_results)
     # A kernel that fails takes the process with it.
-    assert tried(ToolError("cuCtxSynchronize failed"), {0: "equal"}) == ("copy", 0, 1)
+    failed = "OpenCL's own code of the program does not run through CUDA: cuCtxSynchronize failed"
+    assert tried(ToolError("cuCtxSynchronize failed"), {0: "equal"}) == ("copy", 0, 1, failed)
     with pytest.raises(ToolError, match="the copy"):
         tried(ToolError("its own"), ToolError("the copy"))
 

@@ -29,6 +29,7 @@ from kernlens.verbs.replay.profiling import refuse_traps, run_under
 from kernlens.verbs.replay.replayed import Compared, Profile
 
 _LINES, _LOCATION = "-nv-line-info", ".loc"
+_OWN_CODE = "OpenCL's own code of the program"
 #: What the driver calls a source that is no file.
 _OWN_SOURCE = "<kernel>"
 #: Bytes of a parameter that is no value.
@@ -67,7 +68,7 @@ class CudaReplay:
         environment = DriverEnvironment("the GPU", folder=self.folder)
         with IsolatedDriver(confined_driver(environment, of_cuda=True), time_limit=self.driver.time_limit) as driver:
             self.driver.close()
-            job, compared = self._through_cuda(driver, jobs)
+            job, compared, problem = self._through_cuda(driver, jobs)
             if not compared:
                 raise UnsupportedError("nothing of the launch can be compared, so that it is not profiled")
             if any(each.difference for each in compared):
@@ -82,20 +83,24 @@ class CudaReplay:
         if not Path(f"{self.output}{REPORT}").exists():
             raise ToolError(f"{NCU} profiled nothing: {output.strip()}", command=NCU, log=done.log)
         content, code = source_page(f"{self.output}{REPORT}"), answer["code"]
-        notes = (*notes, copy_words(launch.kernel, own, code) if job is copy else OWN, *_without_samples(content))
+        told = copy_words(launch.kernel, own, code) if job is copy else OWN
+        notes = (*notes, told, *problem, *_without_samples(content))
         return Profile(NCU, output, compared, notes, self._written(job["program"], module, code, content))
 
     def _through_cuda(
         self, driver: IsolatedDriver, jobs: Sequence[Mapping[str, Any]]
-    ) -> tuple[Mapping[str, Any], tuple[Compared, ...]]:
-        """Return the first job that leaves through CUDA what it should, or else the last, and what was compared."""
+    ) -> tuple[Mapping[str, Any], tuple[Compared, ...], list[str]]:
+        """Return the first job that leaves through CUDA what it should, or else the last, what was compared, and sentences on
+        the job before."""
+        problems = []
         for job in jobs:
             is_last = job is jobs[-1]
             try:
                 answer = driver.request(CUDA, "launch", input=self.recorded.title, **job)
-            except ToolError:  # OpenCL's driver may set up more than CUDA's for its code.
+            except ToolError as error:  # OpenCL's driver may set up more than CUDA's for its code.
                 if is_last:
                     raise
+                problems.append(f"{_OWN_CODE} does not run through CUDA: {error}")
                 driver.close()
                 continue
             finally:
@@ -103,7 +108,8 @@ class CudaReplay:
             compared = self.compared(dict(answer["results"]))
             if is_last or (compared and not any(each.difference for each in compared)):
                 break
-        return job, compared
+            problems.append(f"{_OWN_CODE} leaves other results through CUDA")
+        return job, compared, problems
 
     def _write_sources(self, folder: Path) -> None:
         """Write the sources under the names that the driver gives them, for the profiler's own pages. The launch cannot write
