@@ -5,16 +5,23 @@ from __future__ import annotations
 import shlex
 import struct
 from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kernlens.dataclass import replace
 from kernlens.errors import ArgumentError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.ptx.ptx_text import read_ptx
+from kernlens.model.build import Build
 from kernlens.model.kept_launch import KeptArgument, KeptLaunch, KeptMemory
 from kernlens.runtime.cuda.cuda_library import Cuda
-from kernlens.verbs.replay.cuda_profile import form_of, output_path, values_of
+from kernlens.verbs.replay.cuda_profile import CudaReplay, form_of, output_path, values_of
+from kernlens.verbs.replay.elements import Difference
+from kernlens.verbs.replay.kept import RecordedLaunch
 from kernlens.verbs.replay.replay import replay
+from kernlens.verbs.replay.replayed import Compared
 from tests.integration.replay.test_replay import FLOATS, KERNELS, kernlens
 from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, Keeper, record_launches
 
@@ -131,6 +138,53 @@ def test_without_a_driver_there_is_no_cuda(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("kernlens.runtime.cuda.cuda_library._LIBRARY", "libcuda-none.so.1")
     with pytest.raises(ToolError, match=r"CUDA's driver interface libcuda-none\.so\.1 cannot be opened"):
         Cuda("a GPU")
+
+
+class Answers:
+    """Answers in place of a driver's, of which one may be an error."""
+
+    def __init__(self, *answers: Mapping[int, str] | ToolError) -> None:
+        self.answers, self.closed = list(answers), 0
+
+    def request(self, api: str, request: str, *, input: str, **_: Any) -> Mapping[str, Any]:
+        assert (api, request, input) == ("cuda", "launch", "launch 3 of k")
+        if isinstance(answer := self.answers.pop(0), ToolError):
+            raise answer
+        return {"results": list(answer.items())}
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_the_drivers_own_code_is_profiled_only_if_it_leaves_the_same_through_cuda(tmp_path: Path) -> None:
+    equal = Compared("out", 1, "float", None)
+    other = replace(equal, difference=Difference(1, 0, "1", "2", 1, 1.0))
+
+    def compared(results: Mapping[int, str]) -> tuple[Compared, ...]:
+        return tuple(equal if path == "equal" else other for path in results.values())
+
+    def tried(*answers: Mapping[int, str] | ToolError) -> tuple[str, int, int, str]:
+        driver: Any = Answers(*answers)
+        recorded = RecordedLaunch(Build("program"), launch((64,), (64,)))
+        profiled = CudaReplay(recorded, "a GPU", driver, tmp_path, {}, compared, "name")
+        job, results, problems = profiled._through_cuda(driver, [{"program": b"own"}, {"program": b"copy"}])
+        return (
+            job["program"].decode(),
+            sum(each.difference is not None for each in results),
+            driver.closed,
+            "".join(problems),
+        )
+
+    other_results = "OpenCL's own code of the program leaves other results through CUDA"
+    assert tried({0: "equal"}) == ("own", 0, 0, "")
+    assert tried({0: "other"}, {0: "equal"}) == ("copy", 0, 0, other_results)
+    assert tried({}, {0: "equal"}) == ("copy", 0, 0, other_results)
+    assert tried({0: "other"}, {0: "other"}) == ("copy", 1, 0, other_results)
+    # A kernel that fails takes the process with it.
+    failed = "OpenCL's own code of the program does not run through CUDA: cuCtxSynchronize failed"
+    assert tried(ToolError("cuCtxSynchronize failed"), {0: "equal"}) == ("copy", 0, 1, failed)
+    with pytest.raises(ToolError, match="the copy"):
+        tried(ToolError("its own"), ToolError("the copy"))
 
 
 PTX = read_ptx(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pytest
@@ -11,8 +12,9 @@ from kernlens.errors import FormatError
 from kernlens.formats.cubin.cubin_file import Cubin, read_cubin
 from kernlens.formats.cubin.cubin_lines import PTX_LINES, CubinLines
 from kernlens.formats.ptx.ptx_text import read_ptx
+from kernlens.formats.samples.nsight_compute import read_source_page
 from kernlens.model.source_map import SourcePlace
-from tests.nvidia_files import DRIVER_ENTRY, LINES_ENTRY, PLAIN_ENTRY, entry, inlined, triton
+from tests.nvidia_files import DRIVER_ENTRY, LINES_ENTRY, PLAIN_ENTRY, entry, inlined, profiled, triton
 
 
 def cubin(name: str) -> Cubin:
@@ -32,6 +34,19 @@ def test_kernels_and_resources() -> None:
     assert [each.stack_bytes for each in resources] == [0, 0, 0]
     assert [each.barriers for each in resources] == [0, 1, 0]
     assert [[p.offset for p in read.parameters(kernel)] for kernel in read.kernels][2] == [0, 8, 16, 20]
+
+
+@pytest.mark.parametrize(("kernel", "page"), [("mixed", "sass.csv"), ("matmul", "triton_sass.csv")])
+def test_equal_operations_are_one_mnemonic(kernel: str, page: str) -> None:
+    code = profiled("k.cubin") if kernel == "mixed" else triton(".cubin")
+    operations = next(each.operations for each in read_cubin(memoryview(code)).kernels if each.name == kernel)
+    texts = read_source_page(profiled(page)).kernels[0].texts.values()
+    words = [word for text in texts if (word := re.sub(r"@\S+ ", "", text).split()[0].split(".")[0]) != "NOP"]
+    mnemonics: dict[int, set[str]] = {}
+    for operation, word in zip(operations, words, strict=True):
+        mnemonics.setdefault(operation, set()).add(word)
+    assert len(mnemonics) > 20
+    assert [each for each in mnemonics.values() if len(each) > 1] == []
 
 
 def test_older_layout_of_flags() -> None:

@@ -64,6 +64,15 @@ def test_local_memory_of_arguments_is_laid_out_one_after_the_other() -> None:
     assert ".ptr" not in form.text[form.text.index(".entry with_local") :].partition("{")[0]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "offset", "is_needed"),
+    [("structs", 0, False), ("structs", 8, True), ("where", 0, True), ("with_const", 0, True), ("with_local", 0, True)],
+)
+def test_machine_code_that_reads_an_offset_of_0_alone_needs_no_form(kernel: str, offset: int, is_needed: bool) -> None:
+    values = LaunchValues((64,), (64,), (offset,), BYTES, BYTES)
+    assert cuda_form(module(), kernel, values).is_needed is is_needed
+
+
 def test_constant_buffers_become_variables() -> None:
     form = cuda_form(module(), "with_const", LaunchValues((64,), (64,), (0,), {}, {0: 64, 1: 256, 2: 32}))
     assert form.constants == {0: "kernlens_constant_0", 2: "kernlens_constant_2"}

@@ -91,6 +91,14 @@ def test_several_launches_of_a_kernel_are_apart() -> None:
     assert samples.total == 6
 
 
+def test_a_page_of_a_launch_too_short_for_a_sample_has_its_counts() -> None:
+    # Nsight Compute leaves out the column of samples then, and those of all reasons.
+    rows = [instruction(0x400 + 16 * number, "MOV R1, R2", **{"Instructions Executed": number}) for number in (0, 7)]
+    samples = read_source_page(page("a", rows).replace("# Samples", "Warp Stall Sampling (All Samples)").encode())
+    assert (samples.total, samples.reasons, samples.measures) == (0, (), ("Instructions Executed",))
+    assert [(each.counts, each.measured) for each in samples.kernels] == [({}, {0x70: (7,)})]
+
+
 GOOD = page("k", [instruction(0x10, "MOV R1, R2", stall_wait=3)])
 
 

@@ -14,8 +14,9 @@ from kernlens.analysis.placed_samples import Blame, PlacedSamples, placed_sample
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.cli.answers.rows import csv_lines
 from kernlens.cli.answers.sample_comparison import sample_change_document, sample_change_lines
-from kernlens.cli.answers.sample_notes import SampleNotes
+from kernlens.cli.answers.sample_notes import SampleNotes, sample_sentences
 from kernlens.cli.answers.sample_table import sample_cells, sample_columns_of, sampled_table, samples_document
+from kernlens.dataclass import replace
 from kernlens.errors import NotFoundError
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.model.kernel import Kernel
@@ -67,6 +68,16 @@ def on_kernel(rows: Sequence[Row] = ROWS, has_lines: bool = True) -> tuple[Progr
 def listing(has_lines: bool = True) -> list[str]:
     program, kernel, placed = on_kernel(has_lines=has_lines)
     return [rendered(line) for line in annotated(program, kernel, None, [SampleNotes(kernel, placed)])]
+
+
+def test_counts_without_a_sample() -> None:
+    _, kernel, placed = on_kernel()
+    bare = replace(placed, counts={}, unplaced={}, blames=[], unblamed=0)
+    assert list(sample_sentences(bare)) == ["no samples of this kernel"]
+    counted = replace(bare, measures=("Instructions Executed",), measured={1: (128,)})
+    sentence = "no samples of this kernel; unitrace counted what it did all the same"
+    assert list(sample_sentences(counted)) == [sentence]
+    assert "128 Instructions Executed" in SampleNotes(kernel, counted).of_row(1)
 
 
 def test_beside_lines_and_instructions() -> None:

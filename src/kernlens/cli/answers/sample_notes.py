@@ -88,7 +88,8 @@ def sample_sentences(placed: PlacedSamples) -> Iterator[str]:
     numbers = [device for device in placed.devices if device is not None]
     where = f", device{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}" if numbers else ""
     if not placed.counts and not placed.unplaced:
-        yield "no samples of this kernel"
+        counted = f"; {placed.profiler} counted what it did all the same" if placed.measured else ""
+        yield f"no samples of this kernel{counted}"
         return
     counts = placed.sum_of(placed.counts)
     yield f"{plural(sum(counts), 'sample')} of {placed.profiler}{where}: {reason_words(placed, counts)}"

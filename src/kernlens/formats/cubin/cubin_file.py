@@ -31,6 +31,9 @@ _ABI_OF_WIDE_FLAGS = 8
 _SHF_EXECINSTR = 4
 _BARRIERS_BIT, _BARRIERS = 20, 0x7F
 _REGISTERS_BIT = 24
+#: Of an instruction, which has 16 bytes: the bits of its operation, and the one that does nothing. Mesa's compiler for these
+#: GPUs writes it there too, and equal bits are one mnemonic of ``nvdisasm``.
+_INSTRUCTION_BYTES, _OPERATION, _NOP = 16, 0xFFF, 0x918
 #: Attributes for which an entry of the allowance is taken: a kernel of 2 KB has 30.
 _ATTRIBUTES_PER_ENTRY = 8
 #: The byte of a symbol with ``st_other``, and the bit of that which kernels have.
@@ -66,6 +69,15 @@ class CubinKernel(NamedTuple):
     def code(self) -> memoryview:
         """The machine code."""
         return self.section.data
+
+    @property
+    def operations(self) -> list[int]:
+        """The operation of each instruction, with the kinds of its operands, but of those that do nothing."""
+        code = self.code
+        words = (
+            int.from_bytes(code[at : at + 2], "little") & _OPERATION for at in range(0, len(code), _INSTRUCTION_BYTES)
+        )
+        return [word for word in words if word != _NOP]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ _PARAMETER = re.compile(
     r"(?P<pointer>\s+\.ptr(?:\s+\.(?P<space>[a-z]+))?(?:\s+\.align\s+(?P<align>\d{1,4}))?)?"
     r"\s+(?P<name>[\w$]+)(?:\[(?P<count>\d{1,9})\])?"
 )
+#: The registers of the global offset, which is 0 through CUDA.
+_OFFSETS = {3, 4, 5}
 _REGISTER = re.compile(r"%envreg(\d+)")
 _LOAD = re.compile(r"ld\.param\.[bu]64(\s+%[\w$]+\s*,\s*)\[\s*([\w$]+)\s*\]")
 _NAME = re.compile(r"[\w$]+")
@@ -51,9 +53,11 @@ class LaunchValues:
 @dataclass(frozen=True, slots=True)
 class CudaForm:
     """A kernel in the form for CUDA: its text, the bytes of dynamic shared memory, the bytes of each parameter, and by the
-    number of the argument the variables that hold constant buffers."""
+    number of the argument the variables that hold constant buffers. ``is_needed`` is False if OpenCL's machine code does the
+    same through CUDA."""
 
     text: str
+    is_needed: bool
     shared: int
     parameters: tuple[int, ...]
     constants: Mapping[int, str]
@@ -86,8 +90,10 @@ def cuda_form(module: PtxModule, kernel: str, values: LaunchValues) -> CudaForm:
             raise UnsupportedError(f"argument {number} is read in a way that is not known")
     head = _PARAMETER.sub(lambda match: match[0].replace(match["pointer"] or "\0", "", 1), head)
     text = before + _variables(constants, values, shared) + head + brace + body + after
+    registers = {int(match[1][:9]) for match in _REGISTER.finditer(text)}
+    is_needed = bool(moved) or not registers <= _OFFSETS or any(values.global_offset)
     text = _REGISTER.sub(lambda match: _register(int(match[1][:9]), values), text)
-    return CudaForm(text, shared, tuple(map(_size, parameters)), constants)
+    return CudaForm(text, is_needed, shared, tuple(map(_size, parameters)), constants)
 
 
 def _parts(module: PtxModule, kernel: str) -> tuple[str, str, str]:

@@ -80,7 +80,7 @@ class _Heading:
     width: int
     address: int
     source: int
-    total: int
+    total: int | None
     reasons: Sequence[tuple[int, int]]
     measures: Sequence[tuple[int, int]]
 
@@ -136,13 +136,13 @@ class _Page:
             raise _error(number, f"has {len(cells):,} columns, which is too many")
         # The text of a source line has the same title as an instruction's, which comes last.
         place = {name: column for column, name in enumerate(cells)}
-        if not {_ADDRESS, _SOURCE, _SAMPLES} <= place.keys():
+        if not {_ADDRESS, _SOURCE} <= place.keys() or place.keys().isdisjoint((_SAMPLES, *MEASURES)):
             raise _error(
                 number, f"is a heading without {_ADDRESS}, {_SOURCE} and {_SAMPLES}: take a report of ncu --set full"
             )
         stalls = [name for name in place if name.startswith(_STALL) and not name.endswith(_ISSUED)]
         return _Heading(
-            len(cells), place[_ADDRESS], place[_SOURCE], place[_SAMPLES],
+            len(cells), place[_ADDRESS], place[_SOURCE], place.get(_SAMPLES),
             [(place[name], self._reasons.setdefault(name, len(self._reasons))) for name in stalls],
             [(place[name], self._measures.setdefault(name, len(self._measures))) for name in MEASURES if name in place],
         )  # fmt: skip
@@ -172,7 +172,7 @@ class _Page:
     def _counts(self, number: int, cells: Sequence[str], heading: _Heading) -> Counts:
         """Return a row's samples by reason; those that no column has a reason for have one of their own."""
         counts = _numbers(number, cells, heading.reasons, len(self._reasons))
-        rest = _number(number, cells[heading.total]) - sum(counts)
+        rest = 0 if heading.total is None else _number(number, cells[heading.total]) - sum(counts)
         if rest <= 0:
             return counts
         place = self._reasons.setdefault(_OTHER, len(self._reasons))

@@ -13,7 +13,7 @@ from kernlens.runtime.cuda.cuda_library import Cuda
 from kernlens.runtime.opencl.launch_memory import APART, check_size
 from kernlens.runtime.opencl.pointer_moves import PointerMoves
 
-_ADDRESS_BYTES = 8
+_ADDRESS_BYTES, _MACHINE_CODE = 8, b"\x7fELF"
 Described = Mapping[str, Any]
 
 
@@ -26,7 +26,7 @@ class CudaRequests:
     def launch(
         self,
         device: str,
-        ptx: str,
+        program: bytes,
         kernel: str,
         sizes: Sequence[int],
         shared: int,
@@ -36,13 +36,14 @@ class CudaRequests:
         constants: Sequence[tuple[int, str]],
         folder: str,
     ) -> Mapping[str, Any]:
-        """Run a kernel once on the device of this name. ``sizes`` are the numbers of work-groups and the local sizes, three
-        each; ``shared``, ``parameters`` and ``constants`` are those of a ``CudaForm``; arguments and memory are described as
-        for a replay. Return the files of the results in ``folder``, by the memory's number, and the machine code."""
+        """Run a kernel of a program, which is PTX or machine code, once on the device of this name. ``sizes`` are the numbers
+        of work-groups and the local sizes, three each; ``shared``, ``parameters`` and ``constants`` are those of a
+        ``CudaForm``; arguments and memory are described as for a replay. Return the files of the results in ``folder``, by the
+        memory's number, and the machine code."""
         check_size(memory)
         cuda = Cuda(device)
         cuda.on_call = self._on_call
-        code = cuda.built(ptx.encode())
+        code = program if program.startswith(_MACHINE_CODE) else cuda.built(program)
         module, function = c_void_p(), c_void_p()
         cuda.call("cuModuleLoadData", byref(module), code)
         cuda.call("cuModuleGetFunction", byref(function), module, kernel.encode())

@@ -1,10 +1,10 @@
-"""A kept launch of OpenCL under Nsight Compute, which sees no OpenCL: its PTX runs through CUDA, once by itself, and if that
-leaves what the application's launch left, once more under the profiler."""
+"""A kept launch of OpenCL under Nsight Compute, which sees no OpenCL: its machine code, or a copy made of its PTX, runs through
+CUDA, once by itself, and if that leaves what the application's launch left, once more under the profiler."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,18 @@ from kernlens.runtime.temporary import TemporaryFolder
 from kernlens.toolchain.confinement import confined_driver
 from kernlens.toolchain.ncu_report import NCU, REPORT, ncu_words, source_page
 from kernlens.verbs.replay.kept import RecordedLaunch
+from kernlens.verbs.replay.own_code import OWN, copy_words, has_lines, own_code
 from kernlens.verbs.replay.profiling import refuse_traps, run_under
 from kernlens.verbs.replay.replayed import Compared, Profile
 
 _LINES, _LOCATION = "-nv-line-info", ".loc"
+_OWN_CODE = "OpenCL's own code of the program"
 #: What the driver calls a source that is no file.
 _OWN_SOURCE = "<kernel>"
 #: Bytes of a parameter that is no value.
 _POINTER = 8
 #: Work-items of a group where the driver chose.
 _MOST_CHOSEN = 256
-REBUILT = (
-    "the profiled code is what CUDA made of the program's PTX with this launch's sizes in it: a copy of OpenCL's, which may"
-    " differ in single instructions"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +52,23 @@ class CudaReplay:
     output: str
 
     def profile(self) -> Profile:
-        """Run the last build of the job through CUDA, and then under the profiler. Raises UnsupportedError if CUDA cannot run
-        it, ToolError if CUDA or the profiler fails."""
+        """Run the last build of the job through CUDA, and then under the profiler: OpenCL's own machine code if that leaves
+        the same there, else the copy. Raises UnsupportedError if CUDA cannot run it, ToolError if it or the profiler fails."""
         launch = self.recorded.launch
         module = self._ptx()
         values, notes = values_of(launch, module)
         if _LOCATION not in module.text:
             notes = (*notes, "the binary has no lines: capture with --lines")
         form = form_of(launch, module, values)
-        job = self._cuda_job(values, form)
+        copy = self._cuda_job(values, form)
+        own = own_code(self.recorded.build) if len(self.job["programs"]) == 1 else None
+        jobs = [copy]
+        if own is not None and not form.is_needed and has_lines(own) >= (_LOCATION in module.text):
+            jobs.insert(0, copy | {"program": bytes(own.elf.data)})
         environment = DriverEnvironment("the GPU", folder=self.folder)
         with IsolatedDriver(confined_driver(environment, of_cuda=True), time_limit=self.driver.time_limit) as driver:
             self.driver.close()
-            answer = driver.request(CUDA, "launch", input=self.recorded.title, **job)
-            refuse_traps(driver)
-            compared = self.compared(dict(answer["results"]))
+            job, compared, problem = self._through_cuda(driver, jobs)
             if not compared:
                 raise UnsupportedError("nothing of the launch can be compared, so that it is not profiled")
             if any(each.difference for each in compared):
@@ -82,9 +82,34 @@ class CudaReplay:
         )
         if not Path(f"{self.output}{REPORT}").exists():
             raise ToolError(f"{NCU} profiled nothing: {output.strip()}", command=NCU, log=done.log)
-        content = source_page(f"{self.output}{REPORT}")
-        files = self._written(form, answer["code"], content)
-        return Profile(NCU, output, compared, (*notes, REBUILT, *_without_samples(content)), files)
+        content, code = source_page(f"{self.output}{REPORT}"), answer["code"]
+        told = copy_words(launch.kernel, own, code) if job is copy else OWN
+        notes = (*notes, told, *problem, *_without_samples(content))
+        return Profile(NCU, output, compared, notes, self._written(job["program"], module, code, content))
+
+    def _through_cuda(
+        self, driver: IsolatedDriver, jobs: Sequence[Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], tuple[Compared, ...], list[str]]:
+        """Return the first job that leaves through CUDA what it should, or else the last, what was compared, and sentences on
+        the job before."""
+        problems = []
+        for job in jobs:
+            is_last = job is jobs[-1]
+            try:
+                answer = driver.request(CUDA, "launch", input=self.recorded.title, **job)
+            except ToolError as error:  # OpenCL's driver may set up more than CUDA's for its code.
+                if is_last:
+                    raise
+                problems.append(f"{_OWN_CODE} does not run through CUDA: {error}")
+                driver.close()
+                continue
+            finally:
+                refuse_traps(driver)
+            compared = self.compared(dict(answer["results"]))
+            if is_last or (compared and not any(each.difference for each in compared)):
+                break
+            problems.append(f"{_OWN_CODE} leaves other results through CUDA")
+        return job, compared, problems
 
     def _write_sources(self, folder: Path) -> None:
         """Write the sources under the names that the driver gives them, for the profiler's own pages. The launch cannot write
@@ -115,7 +140,7 @@ class CudaReplay:
         return {
             **{
                 "device": self.device,
-                "ptx": form.text,
+                "program": form.text.encode(),
                 "kernel": launch["kernel"],
                 "sizes": sizes,
                 "shared": form.shared,
@@ -124,10 +149,10 @@ class CudaReplay:
             **{"constants": list(form.constants.items()), "folder": str(self.folder)},
         }
 
-    def _written(self, form: CudaForm, code: bytes, content: bytes) -> tuple[str, ...]:
+    def _written(self, program: bytes, module: PtxModule, code: bytes, content: bytes) -> tuple[str, ...]:
         """Write the source page, and a recording with the code that it is of."""
         report, page, recording = (f"{self.output}{ending}" for ending in (REPORT, ".csv", ".klens"))
-        build, ptx = self.recorded.build, form.text.encode()
+        build, ptx = self.recorded.build, module.text.encode() if program == code else program
         snapshots = (held(NVIDIA.stage("ptx"), ptx, TEXT), held(NVIDIA.stage("sass"), code, BINARY))
         parts = HeldParts(sources=build.sources, binary=ptx, snapshots=snapshots)
         try:
@@ -140,12 +165,13 @@ class CudaReplay:
 
 
 def _without_samples(page: bytes) -> list[str]:
-    """Return the sentence on a source page that nothing can be shown of."""
+    """Return the sentence on a source page of which no samples can be shown."""
     try:
-        read_source_page(page)
-    except FormatError:
-        return ["the launch was too short for a sample: choose a longer one, or look at the report with ncu"]
-    return []
+        if read_source_page(page).total:
+            return []
+    except FormatError as error:
+        return [f"the source page cannot be read ({error}): look at the report with ncu"]
+    return ["the launch was too short for a sample: the page has its other counts"]
 
 
 def output_path(launch: KeptLaunch) -> str:
