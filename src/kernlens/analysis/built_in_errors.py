@@ -70,11 +70,14 @@ class Accuracy:
 
 
 def accuracy(texts: Sequence[str], kernel: str, options: str, type_name: str, ulp: int | None) -> Accuracy:
-    """Return what the results of a kernel, of this floating-point type, may differ by on two devices, or in two builds, and
-    whether a distance of ``ulp`` is within that. ``texts`` are the program's sources; none are of a program without."""
+    """Return what the results of a kernel, of this floating-point type ("": not known), may differ by on two devices, or in two
+    builds, and whether a distance of ``ulp`` is within that. ``texts`` are the program's sources; none are of a program
+    without."""
     if not any(texts):
         return Accuracy((), "the program has no source here, so its built-in functions are not known")
-    bounds = bounds_of(texts, kernel, options, type_name)
+    bounds = bounds_of(texts, kernel, options, type_name or "float")
+    if not type_name:
+        return Accuracy(bounds, "the type of what differs is not known, so no bound of floats can be compared with it")
     largest = max((each for each in bounds if each.ulp), key=lambda each: each.ulp or 0, default=None)
     free = [each.function for each in bounds if each.ulp is None]
     if not bounds:

@@ -56,8 +56,8 @@ def test_the_bounds_are_those_of_the_type_and_the_options(options: str, type_nam
 def test_a_kernel_whose_braces_do_not_match_is_read_whole() -> None:
     source = "#ifdef A\nkernel void k(int a) {\n#else\nkernel void k() {\n#endif\nx = sin(1); }\nfloat g() { return exp(1); }"
     assert told("k", source=source) == ["exp 3 ulp", "sin 4 ulp"]
-    made = "#define K(n) kernel void n() { cos(1); }\nK(made)\nvoid f() { log(2); }"
-    assert told("made", source=made) == ["cos 4 ulp", "log 3 ulp"]
+    by_macro = "#define K(n) kernel void n() { cos(1); }\nK(made)\nvoid f() { log(2); }"
+    assert told("made", source=by_macro) == ["cos 4 ulp", "log 3 ulp"]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,12 @@ def test_a_kernel_whose_braces_do_not_match_is_read_whole() -> None:
 )  # fmt: skip
 def test_the_answer_says_whether_a_bound_explains_it(source: str, ulp: int | None, answer: str) -> None:
     assert accuracy([source], "k", "", "float", ulp).answer.startswith(answer)
+
+
+def test_without_a_type_the_bounds_stand_alone() -> None:
+    answer = accuracy(["kernel void k() { sin(1); }"], "k", "", "", None)
+    assert [each.told for each in answer.bounds] == ["sin 4 ulp"]
+    assert answer.answer.startswith("the type of what differs is not known")
 
 
 def test_hostile_sources_take_no_time() -> None:

@@ -42,7 +42,7 @@ class ReplayedBuild:
         real = [
             (each.type_name, each.difference.ulp)
             for each in self.differing
-            if each.type_name in TYPES and each.difference
+            if each.difference and each.type_name in ("", *TYPES)
         ]
         if not real:
             return self
