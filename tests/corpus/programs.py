@@ -35,6 +35,10 @@ class Program:
     is_timed: bool = False
     variables: dict[str, str] = field(default_factory=dict)
 
+    def lines(self, output: str) -> list[str]:
+        """Return the lines of its output, without numbers if these are times."""
+        return (re.sub(" *[0-9.]+", " #", output) if self.is_timed else output).splitlines()
+
 
 def _wheel(script: str, package: str, **variables: str) -> Program:
     return Program(("python", str(SCRIPTS / script)), package, variables=variables)
@@ -84,15 +88,10 @@ def compare(program: Program, driver: dict[str, str]) -> tuple[bool, Counts]:
     """Return whether all is equal, and what was counted."""
     with tempfile.TemporaryDirectory() as name:
         counted = counts(Path(name), list(program.words), driver | program.variables, runs=2)
-        first, second = (_lines(program, out) for out in counted.outputs[:2])
-        shown = _lines(program, counted.outputs[2])
+        first, second, shown = map(program.lines, counted.outputs)
         is_same = len(shown) == len(first) or len(first) != len(second)
         is_same &= all(old == new for old, again, new in zip(first, second, shown, strict=False) if old == again)
         return is_same and counted.are_equal, counted
-
-
-def _lines(program: Program, output: str) -> list[str]:
-    return (re.sub(" *[0-9.]+", " #", output) if program.is_timed else output).splitlines()
 
 
 def main(arguments: list[str]) -> int:

@@ -18,9 +18,12 @@ from kernlens.verbs.capture.capture import recover
 from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN, Done, alone, environment
 from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
 from tests.made_once import once
+from tests.whole import WHOLE
 
 #: Kernels of the application, and how many launches it makes of each: 8 threads, 4 rounds.
 KERNELS, LAUNCHES = ("optional", "part", "picture", "plain", "shared"), 32
+#: Moments at which it is killed.
+MOMENTS = 30 if WHOLE else 10
 
 
 @pytest.fixture(scope="module")
@@ -200,10 +203,11 @@ def test_the_application_goes_on_when_the_disk_is_full(tmp_path: Path, platform:
 def test_a_killed_application_leaves_finished_launches_whole(
     tmp_path: Path, platform: Platform, application: Path
 ) -> None:
-    """At ten moments: each launch that the recording has is one of the application's, and unfinished ones are named."""
+    """At ten moments, before a release at thirty: each launch that the recording has is one of the application's, and
+    unfinished ones are named."""
     known = set(alone(platform, tmp_path, str(application)).stdout.splitlines())
     whole = 0
-    for moment in range(10):
+    for moment in range(MOMENTS):
         work = tmp_path / f"{moment}"
         work.mkdir()
         command = [*MAIN, "capture", "--launch", "*:every=1", "-o", str(work / "x.klens"), "--", str(application)]
@@ -212,7 +216,7 @@ def test_a_killed_application_leaves_finished_launches_whole(
             start_new_session=True,
         ) as process:  # fmt: skip
             spool = work / "x.klens.capture"
-            while process.poll() is None and len(list(spool.glob("*.launch"))) < 8 * moment:
+            while process.poll() is None and len(list(spool.glob("*.launch"))) < 80 * moment // MOMENTS:
                 time.sleep(0.001)
             os.killpg(process.pid, signal.SIGKILL)
         if not spool.is_dir():

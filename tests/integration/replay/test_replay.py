@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Sequence
+from math import sin
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,26 @@ def test_a_recording_without_launches(tmp_path: Path) -> None:
 def test_a_tolerance_accepts_what_is_near(tmp_path: Path, recording: Path) -> None:
     assert replay(recording, kernel="scale", runs=0, tolerance=Tolerance(ulp=4))[0].is_equal
     assert "neither units in the last place (4ulp) nor a share" in kernlens(recording, "--tolerance", "x", status=2)
+
+
+@pytest.mark.parametrize(
+    ("apart", "answer"),
+    [(4, "within what one call may differ by between two devices (2 x 4 ulp of sin)"), (40, "more than one call")],
+)
+def test_what_opencl_c_allows_is_said_of_another_device(apart: int, answer: str, tmp_path: Path) -> None:
+    source = "kernel void k(global float *out, global const float *in) { out[0] = sin(in[0]); }"
+    (near,) = struct.unpack("<i", struct.pack("<f", sin(0.5)))
+    memory = [
+        KeptMemory("buffer", 4, WRITE_ONLY, before=content(bytes(4)), after=content(struct.pack("<i", near + apart))),
+        KeptMemory("buffer", 4, READ_ONLY, before=content(struct.pack("<f", 0.5))),
+    ]
+    arguments = [KeptArgument("memory", memory=0), KeptArgument("memory", memory=1)]
+    path = by_hand(tmp_path, source, "k", arguments, memory, global_size=(1,))
+    text = kernlens(path, "--runs", 0, "--full", status=1)
+    assert f"    {answer}" in text
+    assert "; OpenCL C's bounds of a call: sin 4 ulp\n" in text
+    accuracy = kernlens(path, "--runs", 0, "--json", status=1)["launches"][0]["builds"][0]["accuracy"]
+    assert accuracy["bounds"] == [{"function": "sin", "ulp": 4.0, "words": ""}]
 
 
 def test_the_binary_runs_where_the_source_does_not_build(recording: Path, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_best_set_was_measured_and_is_right(recording: Path, tmp_path: Path)
 
 def test_results_are_those_of_replay(recording: Path) -> None:
     options = "-DSLOW=1 -DNONE"
-    document = json.loads(sweep(recording, "--replay", "--json", "--runs", 6, f"--build-options={options}"))
+    document = json.loads(sweep(recording, "--replay", "--json", "--runs", 8, f"--build-options={options}"))
     (each,) = document["sets"]
     done = [
         sys.executable,
@@ -144,6 +144,6 @@ def test_keys_of_timed_sets_are_documented(tmp_path: Path) -> None:
     keeper = Keeper(source, "-DLOOPS=90000")
     launch = keeper.launch("k", [[bytes(128), WRITE_ONLY]], [16], [4])
     path = record_launches(tmp_path / "a.klens", keeper.build, launch)
-    words = ("sweep", path, "--replay", "--runs", "6", "-D", "LOOPS=1,90000,oh")
+    words = ("sweep", path, "--replay", "--runs", "8", "-D", "LOOPS=1,90000,oh")
     timed = answer(*words, "--best", status=3), answer(*words, status=3)
     compare(shape, *timed)

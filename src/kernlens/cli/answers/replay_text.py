@@ -14,6 +14,7 @@ from kernlens.report.table import table
 from kernlens.verbs.replay.replay_document import answer_words, replay_document
 
 if TYPE_CHECKING:
+    from kernlens.analysis.built_in_errors import Accuracy
     from kernlens.report.table import Cell
     from kernlens.verbs.replay.export import Exported
     from kernlens.verbs.replay.kept import RecordedLaunch
@@ -37,6 +38,8 @@ def replay_lines(replayed: Replayed, *, is_one: bool = True) -> Iterator[str]:
     for build in replayed.builds:
         yield f"  {build.title}: {result_words(build)}" + (f"; {times_words(build.times)}" if build.times else "")
         yield from (f"    {difference_words(each)}" for each in build.differing)
+        if build.accuracy is not None:
+            yield f"    {accuracy_words(build.accuracy)}"
     yield answer_words(replayed)
     yield from replayed.notes
     if replayed.is_cpu and any(build.times for build in replayed.builds):
@@ -107,6 +110,12 @@ def difference_words(compared: Compared) -> str:
         words += f"; at most {differing.ulp:,} ulp"
         words += f", {differing.relative:.3g} relative" if differing.relative is not None else ""
     return words
+
+
+def accuracy_words(accuracy: Accuracy) -> str:
+    """Return what OpenCL C allows results to differ by."""
+    bounds = ", ".join(each.told for each in accuracy.bounds)
+    return f"{accuracy.answer}; OpenCL C's bounds of a call: {bounds}" if bounds else accuracy.answer
 
 
 def not_compared_words(replayed: Replayed) -> str:

@@ -81,6 +81,12 @@ def programs_of(
     return ["recorded", other.title], [recorded, program]
 
 
+def texts_of(program: Program, build: Build) -> list[str]:
+    """Return the source texts of a program that ran, with what it includes; none if it was made of SPIR-V or a binary."""
+    texts = [each["text"] for each in (program, *program["parts"]) if each["text"]]
+    return [*texts, *(source.text for source in build.sources[1:])] if texts else []
+
+
 def includes_more(build: Build) -> bool:
     """Return whether the source includes files that the recording does not hold."""
     held = [source.path for source in build.sources[1:]]

@@ -31,7 +31,7 @@ from kernlens.verbs.replay.elements import Element, Tolerance, difference
 from kernlens.verbs.replay.kept import RecordedLaunch, chosen, open_recording, recorded_launches
 from kernlens.verbs.replay.memory_names import MemoryName, memory_names
 from kernlens.verbs.replay.profiling import profiler_words, refuse_traps, run_under
-from kernlens.verbs.replay.program_of_launch import OtherBuild, includes_more, programs_of
+from kernlens.verbs.replay.program_of_launch import OtherBuild, includes_more, programs_of, texts_of
 from kernlens.verbs.replay.program_of_launch import Program as ProgramOfLaunch
 from kernlens.verbs.replay.replayed import Compared, Profile, Replayed, ReplayedBuild
 from kernlens.verbs.replay.timing import ratio_of, times_of
@@ -299,6 +299,9 @@ class _Replay:
                 titles, programs, answer["results"], answer["times"], answer["logs"], strict=True
             )
         ]
+        for number, program in enumerate(programs):
+            if recorded_on or number:  # The same build on the same device has no reason in the arithmetic.
+                builds[number] = builds[number].with_accuracy(texts_of(program, build), self._launch.kernel)
         replayed = Replayed(
             *(self._launch.kernel, self._launch.number, self._launch.process, build.title, self._device["platform"]),
             *(self._device["name"], recorded_on, self._launch.global_size, self._launch.local_size),

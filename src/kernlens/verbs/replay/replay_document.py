@@ -77,6 +77,7 @@ def build_document(build: ReplayedBuild) -> dict[str, Any]:
         "options": build.options,
         "results": _results_document(build.compared),
         "times": None if build.times is None else asdict(build.times),
+        "accuracy": None if build.accuracy is None else asdict(build.accuracy),
     }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kernlens.dataclass import dataclass
+from collections.abc import Sequence
+
+from kernlens.analysis.built_in_errors import TYPES, Accuracy, accuracy
+from kernlens.dataclass import dataclass, replace
 from kernlens.verbs.replay.elements import Difference
 from kernlens.verbs.replay.timing import Ratio, Times
 
@@ -19,18 +22,32 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedBuild:
-    """A build of the program and its run: ``title`` says which one it is."""
+    """A build of the program and its run: ``title`` says which one it is. ``accuracy`` is what OpenCL C allows its results to
+    differ by: None if no floating-point numbers differ, or only those that the same build left on the same device."""
 
     title: str
     options: str
     compared: tuple[Compared, ...]
     times: Times | None
     log: str = ""
+    accuracy: Accuracy | None = None
 
     @property
     def differing(self) -> tuple[Compared, ...]:
         """The memory that differs."""
         return tuple(each for each in self.compared if each.difference is not None)
+
+    def with_accuracy(self, texts: Sequence[str], kernel: str) -> ReplayedBuild:
+        """Return the build with what OpenCL C allows its floating-point results to differ by. ``texts`` are its sources."""
+        real = [
+            (each.type_name, each.difference.ulp)
+            for each in self.differing
+            if each.difference and each.type_name in ("", *TYPES)
+        ]
+        if not real:
+            return self
+        type_name, ulp = max(real, key=lambda each: (each[1] is None, each[1] or 0))
+        return replace(self, accuracy=accuracy(texts, kernel, self.options, type_name, ulp))
 
 
 @dataclass(frozen=True, slots=True)
