@@ -125,10 +125,9 @@ void run(Module *module, const char *passes) {
 
 std::string mark_of_unread(const std::string &kernel) { return std::string(MARK) + ".unread." + kernel; }
 
-// Oclgrind keeps what it knows of the code of each kernel, from when a kernel was made of it. Kernels of which it can make none
-// any more are marked: it has no code of theirs to run.
+// Have Oclgrind make the kernels again of the code as it is now. Kernels of which it can make none any more are marked: it has no
+// code of theirs to run.
 void have_read_again(Opaque *program, Module *module, Value *mark) {
-  interpreter.forget_code(program);
   for (Value *each = interpreter.first_function(module); each; each = interpreter.next_function(each)) {
     if (interpreter.calling_convention(each) != KERNEL || !interpreter.first_block(each)) continue;
     size_t length = 0;
@@ -161,6 +160,10 @@ void prepare(const Opaque *kernel, bool marks) {
   Module *module = interpreter.module_of(interpreter.function_of_kernel(kernel));
   if (interpreter.named_metadata(module, MARK, strlen(MARK))) return;
   know_as_little();
+  // Oclgrind keeps what it knows of the code of each kernel, with instructions of its own that are in no function: GVN fails on
+  // those that use the same variables.
+  Opaque *program = interpreter.program_of_kernel(kernel);
+  interpreter.forget_code(program);
   Opaque *context = interpreter.context_of(module);
   Scopes scopes(context);
   interpreter.name_metadata(module, MARK, scopes.domain());
@@ -179,7 +182,7 @@ void prepare(const Opaque *kernel, bool marks) {
   take_parts(context, module);
   forget_replaced_parts(module);
   run(module, NO_DEAD_CODE);
-  have_read_again(interpreter.program_of_kernel(kernel), module, scopes.domain());
+  have_read_again(program, module, scopes.domain());
 }
 
 }  // namespace kernlens

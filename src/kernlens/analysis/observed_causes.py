@@ -34,7 +34,8 @@ _NEAR = 64
 #: Bytes of a lane from which on a request is no narrow one; requests of one kind that a sub-group makes at least, and their
 #: share of all.
 _WORD, _MANY, _MOST_REQUESTS = 4, 4, 0.4
-_LOCAL_FENCE = re.compile(r"\bbarrier\s*\(\s*CLK_LOCAL_MEM_FENCE\s*\)")
+_LOCAL_FENCE = re.compile(r"\bbarrier\s*\(\s*(?:CLK_LOCAL_MEM_FENCE|1)\s*\)")
+_MACRO = re.compile(r"\s*#\s*define\s+(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,9 +376,17 @@ def _of_barriers(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Ite
         return
     for place, count in observed.barriers:
         lines = texts.get(place.path, ()) if place is not None else ()
-        if place is not None and 0 < place.line <= len(lines) and _LOCAL_FENCE.search(lines[place.line - 1]):
+        if place is not None and 0 < place.line <= len(lines) and _is_local_fence(lines, lines[place.line - 1]):
             counts = f"{count:,} times a work-group waits for its accesses to local memory, and has none"
             yield Cause("barrier over nothing", place, counts, "leave the barrier out", None, None, count)
+
+
+def _is_local_fence(lines: Sequence[str], line: str) -> bool:
+    """Tell whether a line of a file orders local memory alone, itself or by a macro of that file."""
+    if _LOCAL_FENCE.search(line):
+        return True
+    macros = {match[1] for each in lines if _LOCAL_FENCE.search(each) and (match := _MACRO.match(each))}
+    return not macros.isdisjoint(re.findall(r"\w+", line))
 
 
 def _mean(number: int, access: ObservedAccess) -> str:

@@ -132,6 +132,19 @@ kernel void barrier_over_nothing(ARGS) { ID;
     barrier(CLK_LOCAL_MEM_FENCE);
     b[i] = x;
 }
+#define SYNC barrier(CLK_LOCAL_MEM_FENCE)
+// expect: barrier over nothing
+kernel void barrier_of_a_macro(ARGS) { ID;
+    float x = a[i];
+    SYNC;
+    b[i] = x;
+}
+// expect: barrier over nothing
+kernel void barrier_by_its_number(ARGS) { ID;
+    float x = a[i];
+    barrier(1);
+    b[i] = x;
+}
 // expect: misaligned access
 kernel void all_misaligned(ARGS) { ID;
     float4 x = vload4(0, a + 4 * i + 1);
@@ -247,6 +260,17 @@ kernel void tree_in_order(ARGS) { ID;
     }
     if (l == 0)
         b[get_group_id(0)] = sums[0];
+}
+kernel void scan_in_two_rows(ARGS) { ID;
+    local float rows[2][64];
+    rows[0][l] = a[i];
+    barrier(1);
+    int k = 0;
+    for (int s = 1; s < 64; s <<= 1, k ^= 1) {
+        rows[k ^ 1][l] = rows[k][l] + (l >= s ? rows[k][l - s] : 0);
+        SYNC;
+    }
+    b[i] = rows[0][l];
 }
 kernel void many_bins(ARGS) { ID;
     atomic_add((global int *)b + i, 1);
