@@ -1,17 +1,19 @@
 """The number of times that sub-groups ran each instruction of a kernel, from what an interpreter counted of its source.
 
 A loop of the source and one of the code are the same if they have the same line, and no others do; how many bytes the code
-accesses for those of the source shows whether the compiler unrolled it (``unrolling``). An instruction runs at most as often as
-its source line.
+accesses for those of the source shows whether the compiler unrolled it (``unrolling``). The copies of an instruction together
+run at most as often as its source line: where the code has no loop for one of the source, there is a copy for each round. Lanes
+that exchange the value of one address in a loop (compare-exchange) succeed one after the other, a round each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import chain
-from math import ceil
+from math import ceil, prod
 
+from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.analysis.trip_weights import loops_at, loops_headed, weights_of_rows
 from kernlens.analysis.unrolling import SourceLoop, Unrolling, innermost_first
@@ -20,13 +22,17 @@ from kernlens.errors import TooManyError
 from kernlens.model.behaviour import ObservedLoop
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.program import Program
+from kernlens.model.source_map import SourcePlace
 from kernlens.model.trips import Executions, Trips, TripWeights
 
 #: The most rounds of a loop that count; loops that are told of.
-_MOST_ROUNDS, _MOST_TOLD = 1 << 31, 8
+_MOST_ROUNDS, _MOST_TOLD, _MOST_RUNS = 1 << 31, 8, (1 << 63) - 1
+#: The operation of a message that compares and exchanges.
+EXCHANGE = "atomic_icas"
 
 
-def kernel_with_executions(kernel: Kernel) -> Kernel:
+def kernel_with_executions(program: Program, kernel: Kernel) -> Kernel:
     """Return the kernel with its instructions weighed by how often sub-groups ran them; as it is if nothing was observed."""
     observed, loops, source_map = observed_code(kernel), kernel.loops, kernel.source_map
     if observed is None or not observed.launches or source_map is None or loops is None:
@@ -39,14 +45,16 @@ def kernel_with_executions(kernel: Kernel) -> Kernel:
         weights = weights_of_rows(kernel, loops, [counts.get(number, 1) for number in range(len(loops.loops))])
     except TooManyError:
         return kernel
+    copies = _Copies(SourceTokens(program), {each.choice: each.copies for each in matches})
     rows, unseen = [], set()
     for place, weight in zip(source_map.places, weights, strict=True):
         line = observed.lines.get((place.path, place.line)) if place else None
         if place is not None and line is None:
             unseen.add(place.line)
         runs = weight * observed.sub_groups
-        rows.append(runs if line is None else min(runs, line.sub_group_runs))
+        rows.append(runs if line is None or not place else min(runs, -(-line.sub_group_runs // copies.of(place))))
     notes = [f"loop of line {each.choice.line}: {each.words}" for each in matches][:_MOST_TOLD]
+    notes += _repeated(kernel, observed, rows)
     unstated = len(loops.loops) - len(counts)
     if unstated:
         notes.append(f"{plural_loops(unstated)} of the code match none of the source: one round each")
@@ -63,6 +71,46 @@ def kernel_with_executions(kernel: Kernel) -> Kernel:
     return view
 
 
+class _Copies:
+    """The copies of a line in the code, which the loops of the source around it make: ``of_loops`` has those of each."""
+
+    def __init__(self, tokens: SourceTokens, of_loops: Mapping[LineChoice, int]) -> None:
+        self._tokens, self._of_loops = tokens, of_loops
+        self._known: dict[SourcePlace, int] = {}
+
+    def of(self, place: SourcePlace) -> int:
+        """Return the copies of a place's line."""
+        if place not in self._known:
+            lines = (
+                {each.line for each in self._tokens.loops_around(place)}
+                if max(self._of_loops.values(), default=1) > 1
+                else set()
+            )
+            self._known[place] = prod(self._of_loops.get(LineChoice(place.path, line), 1) for line in lines)
+        return self._known[place]
+
+
+def _repeated(kernel: Kernel, observed: ObservedCode, rows: list[int]) -> Iterator[str]:
+    """Let the loops around compare-exchanges run once for each lane of a request that changes the same address, and yield what
+    is to be said of them: an interpreter runs one work-item after the other, so that each succeeds at once."""
+    loops, source_map = kernel.loops, kernel.source_map
+    assert loops is not None
+    assert source_map is not None
+    often: dict[int, tuple[int, int]] = {}
+    for row, kind in enumerate(kernel.instructions.kinds):
+        place, number = source_map.places[row], loops.innermost[row]
+        if number >= 0 and place is not None and kind.access is not None and kind.access.operation == EXCHANGE:
+            line = observed.lines.get((place.path, place.line))
+            if line is not None and line.contention > 1:
+                often[number] = max(often.get(number, (0, 0)), (line.contention, place.line))
+    for row, number in enumerate(loops.innermost):
+        if number in often:
+            rows[row] = min(rows[row] * often[number][0], _MOST_RUNS)
+    for line in sorted({line for _, line in often.values()}):
+        rounds = max(rounds for rounds, own in often.values() if own == line)
+        yield f"line {line}: {rounds:,} lanes of a request exchange one address, one round after the other"
+
+
 def plural_loops(count: int) -> str:
     """Return so many loops in words."""
     return f"{count:,} loop{'' if count == 1 else 's'}"
@@ -72,13 +120,14 @@ def plural_loops(count: int) -> str:
 class _Match:
     """A loop of the source, with the rounds that a sub-group runs: the rounds of the loops of the code that are it, by their
     numbers, none where they do not match, and what is to be said. ``exact`` are those that are proven, with the part of a last
-    one."""
+    one; ``copies`` how many rounds of the source stand one behind the other in the code, as far as that is known."""
 
     choice: LineChoice
     rounds: int
     counts: dict[int, int]
     words: str
     exact: dict[int, Fraction] = field(default_factory=dict)
+    copies: int = 1
 
 
 def _matches(kernel: Kernel, observed: ObservedCode) -> Iterator[_Match]:
@@ -141,7 +190,10 @@ def _match(unrolling: Unrolling, loop: SourceLoop) -> _Match:
     choice, rounds, numbers = LineChoice(*loop.line), loop.rounds, loop.numbers
     told = f"{rounds:,} round{'' if rounds == 1 else 's'}"
     if not numbers:
-        return _Match(choice, rounds, {}, f"{told}; the code has none, the compiler unrolled or removed it")
+        copies = max(1, rounds) if loop.is_even else 1
+        return _Match(
+            choice, rounds, {}, f"{told}; the code has none, the compiler unrolled or removed it", copies=copies
+        )
     if not loop.work:
         return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; no work-item ran it")
     split = _with_rest(unrolling, loop)
@@ -161,7 +213,7 @@ def _match(unrolling: Unrolling, loop: SourceLoop) -> _Match:
             words = "" if often == 1 else f"; unrolled {often} times: {ceil(own):,} of the code"
             words += ", the last in part" if own != int(own) else ", and a rest" if rest and often > 1 else ""
             counts = dict.fromkeys(numbers, ceil(own))
-            return _Match(choice, rounds, counts, f"{told}{words}", dict.fromkeys(numbers, own))
+            return _Match(choice, rounds, counts, f"{told}{words}", dict.fromkeys(numbers, own), often)
     why = "its accesses are not those of the source" if copies else "no access shows whether the compiler unrolled it"
     return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; {why}")
 

@@ -1,9 +1,9 @@
-"""The bound of a kernel: waits that too few threads hide, or else instructions and the bandwidth of memory.
+"""The bound of a kernel: waits that too few threads hide, or else instructions, memory, caches, local memory or atomics.
 
 The model: an engine has some hardware threads of the kernel, and issues an instruction of one thread while others wait. A
 thread that issues for I cycles and waits for W leaves an engine idle unless (I + W) / I threads take turns. Cycles are the
-compiler's estimates, in which a request never waits for memory that others keep busy: what moves more bytes than memory has
-time for is slower than that. How many bytes that is depends on the board, which no binary names.
+compiler's estimates, in which a request never waits for memory that others keep busy. What that takes follows for launches
+that an interpreter counted (``core_cycles``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from math import ceil, prod
 
+from kernlens.analysis.core_cycles import WAIT, core_cycles
 from kernlens.analysis.line_waits import operation
 from kernlens.analysis.observed_code import observed_code
 from kernlens.analysis.ranked_causes import KnownRounds, known_rounds
@@ -23,19 +24,20 @@ from kernlens.model.occupancy import Occupancy, most_threads
 from kernlens.model.program import Program
 from kernlens.model.waits import Waits
 
-ISSUE, WAIT = "issue_or_bandwidth", "wait"
+UNKNOWN_ISSUE = "issue_or_bandwidth"
 #: The part of a kernel that no loop of unknown rounds is around.
 _OUTSIDE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class KernelBound:
-    """The bound of a kernel: ``kind`` is ISSUE or WAIT, "" where it is not known, and ``reason`` says why. A thread issues for
-    ``issue`` cycles and waits for ``wait``, with one round of each loop whose rounds are not known; an engine has ``threads``,
-    and with ``needed`` none of its time is idle. Where rounds are not known, ``needed`` is that of the part that needs most.
-    ``work_group`` is the size of which that many threads fit, 0 for the best one. ``waits`` has the share of the waits for each
-    operation, the largest first. ``bytes`` are those of global memory that are moved while an engine issues a cycle, None if
-    nobody observed it."""
+    """The bound of a kernel: ``kind`` is the first of ``cycles``, or UNKNOWN_ISSUE or WAIT if nobody observed it; "" if it is
+    not known, and ``reason`` says why. A thread issues for ``issue`` cycles and waits for ``wait``, with one round of each
+    loop whose rounds are not known; an engine has ``threads``, and with ``needed`` none of its time is idle. Where rounds are
+    not known, ``needed`` is that of the part that needs most. ``work_group`` is the size of which that many threads fit, 0 for
+    the best one. ``waits`` has the share of the waits for each operation, the largest first. ``bytes`` are those of global
+    memory that are moved while an engine issues a cycle, None if nobody observed it. ``cycles`` are those that all launches
+    would take one core, if one kind of work alone took time, the most first; memory is that of ``board``."""
 
     kind: str
     reason: str = ""
@@ -46,6 +48,8 @@ class KernelBound:
     work_group: int = 0
     waits: tuple[tuple[str, float], ...] = ()
     bytes: float | None = None
+    cycles: tuple[tuple[str, float], ...] = ()
+    board: str = ""
 
 
 def kernel_bound(program: Program, kernel: Kernel) -> KernelBound:
@@ -58,17 +62,20 @@ def kernel_bound(program: Program, kernel: Kernel) -> KernelBound:
     if waits is None:
         return KernelBound("", f"cycles are not known: {reason or 'they take another program'}")
     threads, work_group = _threads_of_engine(kernel)
-    if not threads:
-        core = kernel.launch_limits.core
+    core = kernel.launch_limits.core
+    if isinstance(core, str) or not threads:
         return KernelBound("", f"threads of an engine are not known: {core if isinstance(core, str) else core.name}")
     rounds = known_rounds(program, kernel)
     parts = _parts(kernel, waits, rounds)
     issue, wait = (sum(part[number] for part in parts.values()) / (rounds.sub_groups or 1) for number in (0, 1))
     needs = {number: (issued + waited) / issued for number, (issued, waited) in parts.items() if issued}
-    kinds = {WAIT if needed > threads else ISSUE for needed in needs.values()}
+    kinds = {WAIT if needed > threads else UNKNOWN_ISSUE for needed in needs.values()}
     needed = ceil(max(needs.values(), default=0))
     moved = _bytes(kernel, issue * rounds.sub_groups)
-    known = (issue, wait, threads, needed, work_group, _shares(kernel, waits, rounds), moved)
+    cycles = core_cycles(kernel, core, rounds, issue, (issue + wait) / threads)
+    known = (issue, wait, threads, needed, work_group, _shares(kernel, waits, rounds), moved, cycles, core.board)
+    if cycles:
+        return KernelBound(cycles[0][0], "", *known)
     if len(kinds) == 1:
         return KernelBound(kinds.pop(), "", *known)
     names = list(dict.fromkeys(rounds.names[number] for number in needs if number != _OUTSIDE))

@@ -182,7 +182,7 @@ class KnownRounds(NamedTuple):
 
 def known_rounds(program: Program, kernel: Kernel) -> KnownRounds:
     """Return how often instructions run, as far as that was counted or stated, or constants of the source tell."""
-    view = kernel if kernel.trip_weights is not None else kernel_with_executions(kernel)
+    view = kernel if kernel.trip_weights is not None else kernel_with_executions(program, kernel)
     if (weights := view.trip_weights) is not None:
         return KnownRounds(True, weights.rows, sub_groups=weights.observed.sub_groups if weights.observed else 0)
     loops = kernel.loops

@@ -132,7 +132,7 @@ def _observed(program: Program, kernel: Kernel, *, has_estimate: bool) -> _Obser
         return None
     scale = _scale(observed)
     work = Counter({line: scale * amount for line, amount in _work(observed).items()})
-    return _Observed(program, kernel, observed, scale, work, _cycles(kernel, scale) if has_estimate else None)
+    return _Observed(program, kernel, observed, scale, work, _cycles(program, kernel, scale) if has_estimate else None)
 
 
 def _scale(observed: ObservedCode) -> float:
@@ -166,10 +166,10 @@ def _counts(launch: Behaviour) -> Iterator[tuple[SourcePlace, int]]:
             yield access.place, access.wavefronts or 0
 
 
-def _cycles(kernel: Kernel, scale: float) -> Counter[Line] | None:
+def _cycles(program: Program, kernel: Kernel, scale: float) -> Counter[Line] | None:
     """Return the estimated cycles of each line, as often as its instructions ran; None if they are not known."""
     try:
-        weighed = kernel_with_executions(kernel)
+        weighed = kernel_with_executions(program, kernel)
         weights, source_map, columns = weighed.trip_weights, kernel.source_map, cycles_of(kernel.waits)
     except KernlensError:
         return None

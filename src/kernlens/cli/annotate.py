@@ -169,7 +169,7 @@ def _print_listing(
     asked: Asked,
     format_name: str,
     only: LineChoice | None,
-    views: Sequence[Callable[[Kernel], Kernel]],
+    views: Sequence[Callable[[Program, Kernel], Kernel]],
 ) -> None:
     from kernlens.cli.listings import Viewed, follows_addresses, listing
     from kernlens.verbs.programs import is_observed
@@ -199,17 +199,18 @@ def _print_listing(
     print_pieces(list(pieces) if asked.trips else pieces, asked.output)
 
 
-def _views(asked: Asked) -> list[Callable[[Kernel], Kernel]]:
+def _views(asked: Asked) -> list[Callable[[Program, Kernel], Kernel]]:
     """Return what the kernels are seen through: on own lines first, in which loops may then be named."""
-    views: list[Callable[[Kernel], Kernel]] = []
+    views: list[Callable[[Program, Kernel], Kernel]] = []
     if asked.is_own:
         from kernlens.analysis.own_lines import kernel_on_own_lines
 
-        views.append(partial(kernel_on_own_lines, roots=option.own_roots(asked.source_roots)))
-    if asked.trips is not None:
+        roots = option.own_roots(asked.source_roots)
+        views.append(lambda _, kernel: kernel_on_own_lines(kernel, roots=roots))
+    if (trips := asked.trips) is not None:
         from kernlens.analysis.trip_weights import kernel_with_trips
 
-        views.append(partial(kernel_with_trips, trips=asked.trips))
+        views.append(lambda _, kernel: kernel_with_trips(kernel, trips))
     elif not asked.is_own and asked.sampled.samples is None:
         views.append(_observed_view)
     return views
@@ -357,13 +358,13 @@ def _width() -> int | None:
     return None if is_full() else _TABLE_WIDTH
 
 
-def _observed_view(kernel: Kernel) -> Kernel:
+def _observed_view(program: Program, kernel: Kernel) -> Kernel:
     """Return the kernel weighed by its runs, if it was observed."""
     if not kernel.behaviours:
         return kernel
     from kernlens.analysis.executions import kernel_with_executions
 
-    return kernel_with_executions(kernel)
+    return kernel_with_executions(program, kernel)
 
 
 def _print_places(contents: Contents, asked: Asked, offsets: AskedOffsets, *, is_json: bool) -> None:

@@ -217,7 +217,7 @@ def instructions_json(
 class Viewed:
     """Another form, of kernels as ``views`` give them, one after the other: on the user's own lines, or weighed by trips."""
 
-    def __init__(self, form: Form, views: Sequence[Callable[[Kernel], Kernel]]) -> None:
+    def __init__(self, form: Form, views: Sequence[Callable[[Program, Kernel], Kernel]]) -> None:
         self._form = form
         self._views = views
         self.head, self.tail, self.separator = form.head, form.tail, form.separator
@@ -229,7 +229,7 @@ class Viewed:
 
     def viewed(self, listed: Listed) -> Listed:
         for view in self._views:
-            listed = listed._replace(kernel=view(listed.kernel))
+            listed = listed._replace(kernel=view(listed.program, listed.kernel))
         return listed
 
     def pieces(self, listed: Listed) -> Iterator[str]:

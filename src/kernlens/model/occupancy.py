@@ -78,7 +78,8 @@ class Core:
     threads, of which it runs at most ``slots``, each with ``width`` work-items. ``groups`` is the most work-groups.
     ``barriers`` are work-groups that have their own barrier, None where barriers limit nothing; ``is_alone_free``: a work-group
     of one thread takes none. ``largest`` is the largest work-group; ``source`` the document with the rules. ``engines`` are the
-    parts that issue instructions, each of the threads that it has; 0 where that is not known."""
+    parts that issue instructions, each of the threads that it has; 0 where that is not known. ``memory_bytes`` are those that
+    memory moves for one core in a cycle, if all cores of ``board`` ask for as many; 0 where that is not known."""
 
     name: str
     thread: str
@@ -92,6 +93,8 @@ class Core:
     source: str
     is_alone_free: bool = False
     engines: int = 0
+    memory_bytes: float = 0
+    board: str = ""
 
 
 @dataclass(frozen=True, slots=True)

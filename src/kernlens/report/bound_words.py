@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kernlens.analysis.kernel_bound import WAIT, KernelBound, kernel_bound, observed_sizes
+from kernlens.analysis.core_cycles import ATOMICS, CACHE, ISSUE, LOCAL_MEMORY, MEMORY, WAIT
+from kernlens.analysis.kernel_bound import KernelBound, kernel_bound, observed_sizes
 from kernlens.analysis.kernel_notes import kernel_notes
 from kernlens.model.advice import AdvisedKernel
 from kernlens.report.launch_words import occupancy_words
 
 #: The share of an operation among the waits from which on it is named.
 _LEAST = 0.1
+_NAMES = {
+    ISSUE: "instructions",
+    WAIT: "waits",
+    CACHE: "lines of the cache",
+    MEMORY: "memory's bandwidth",
+    LOCAL_MEMORY: "local memory",
+    ATOMICS: "atomics on one address",
+}
 
 
 def about_kernel(advised: AdvisedKernel) -> Iterator[str]:
@@ -28,6 +37,14 @@ def bound_words(bound: KernelBound) -> str:
         return f"bound: unknown, as {bound.reason}"
     size = f"work-groups of {bound.work_group:,}" if bound.work_group else "the best size of work-groups"
     threads = f"{bound.needed:,} threads of an engine hide its waits, and {bound.threads:g} fit with {size}"
+    named = [f"{100 * share:.0f}% for {name}" for name, share in bound.waits[:2] if share >= _LEAST]
+    if bound.cycles:
+        (first, most), *others = bound.cycles
+        waits = f" ({', '.join(named)})" if first == WAIT and named else ""
+        rest = ", ".join(f"{_NAMES[name]} {cycles:,.0f}" for name, cycles in others)
+        less = f"; the others, each alone: {rest}" if rest else ""
+        board = f"; memory is that of {bound.board}" if bound.board else ""
+        return f"bound: {_NAMES[first]}{waits}: {most:,.0f} cycles of a core for all launches{less}; {threads}{board}"
     if bound.bytes is None:
         memory = "memory's bandwidth unknown, as nobody observed its bytes"
     else:
@@ -35,9 +52,16 @@ def bound_words(bound: KernelBound) -> str:
     if not bound.kind:
         return f"bound: {bound.reason}; {threads}; {memory}"
     if bound.kind == WAIT:
-        named = [f"{100 * share:.0f}% for {name}" for name, share in bound.waits[:2] if share >= _LEAST]
         return f"bound: waits, {', '.join(named)}; {threads}; {memory}"
     return f"bound: instructions or bandwidth, not waits, if no load takes longer than IGC assumes; {threads}; {memory}"
+
+
+def bounds_words(old: KernelBound, new: KernelBound) -> str:
+    """Return the cycles of two bounds, and how many times the first are of the second."""
+    before, after = old.cycles[0][1], new.cycles[0][1]
+    names = " -> ".join(dict.fromkeys((_NAMES[old.kind], _NAMES[new.kind])))
+    times = f"{before / after:.2f} times fewer" if after <= before else f"{after / before:.2f} times more"
+    return f"{after:,.0f} cycles of a core by the model of the bound, before {before:,.0f}: {times}; bound: {names}"
 
 
 def about_document(advised: AdvisedKernel) -> dict[str, Any]:
@@ -55,5 +79,7 @@ def about_document(advised: AdvisedKernel) -> dict[str, Any]:
             "work_group": bound.work_group or None,
             "waits": [{"operation": name, "share": round(share, 4)} for name, share in bound.waits],
             "bytes_per_cycle": None if bound.bytes is None else round(bound.bytes, 4),
+            "core_cycles": [{"work": name, "cycles": round(cycles)} for name, cycles in bound.cycles],
+            "board": bound.board or None,
         },
     }

@@ -3,8 +3,9 @@
     python -m tests.corpus.pairs [--device pvc] [--pair rms_norm]
 
 Each kernel runs in the interpreter beside its machine code. For each pair the table has three ratios of before to after, which
-are to be above 1: the best static figure (cycles of a work-item, each loop once), the cycles weighed by how often instructions
-ran, and the moved units; then what `advise` ranks by; at which place it names the authors' cause; and the gain that they state.
+are to be above 1: the best static figure (cycles of a work-item, each loop once), the cycles of a core by the model of the
+bound, as `diff` prints them, and the moved units; then the gain that the authors state, the bounds, at which place `advise`
+names their cause, and what it names.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernlens.analysis.costs import cycles_of
-from kernlens.analysis.executions import kernel_with_executions
+from kernlens.analysis.kernel_bound import kernel_bound
 from kernlens.analysis.ranked_causes import RankedCause
 from kernlens.dataclass import dataclass
 from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.verbs.advise import advise
 from kernlens.verbs.observe.observe import observe
 
@@ -36,6 +37,7 @@ class Side:
 
     static: float
     cycles: float
+    bound: str
     units: int
     causes: tuple[tuple[str, int, float], ...]
 
@@ -65,19 +67,17 @@ def side(name: str, kernel: str, device: str, folder: Path) -> Side:
         recording=recording,
     )
     advice = advise(str(recording))
-    (observed,) = [each.kernel for each in advice.kernels if each.kernel.behaviours]
-    return _side(observed, [each for each in advice.ranked if each.kernel is observed])
+    (observed,) = [each for each in advice.kernels if each.kernel.behaviours]
+    return _side(observed.program, observed.kernel, [each for each in advice.ranked if each.kernel is observed.kernel])
 
 
-def _side(kernel: Kernel, ranked: Sequence[RankedCause]) -> Side:
-    weighed = kernel_with_executions(kernel)
-    columns = [list(map(float, each)) for each in cycles_of(kernel.waits).values()]
-    cycles = [sum(each) for each in zip(*columns, strict=True)]
-    assert weighed.trip_weights is not None
-    total = sum(count * each for count, each in zip(weighed.trip_weights.rows, cycles, strict=True))
+def _side(program: Program, kernel: Kernel, ranked: Sequence[RankedCause]) -> Side:
+    bound = kernel_bound(program, kernel)
+    waits = kernel.waits
+    assert waits is not None
     units = sum(line.units for launch in kernel.behaviours for line in launch.lines)
     causes = tuple((each.kind, each.place.line if each.place else 0, each.share) for each in ranked)
-    return Side(sum(cycles) / (kernel.resources.simd or 1), total, units, causes)
+    return Side(waits.cycles / (kernel.resources.simd or 1), bound.cycles[0][1], bound.kind, units, causes)
 
 
 def place_of_cause(name: str, causes: Sequence[tuple[str, int, float]]) -> int | None:
@@ -113,7 +113,7 @@ def main() -> int:
     parser.add_argument("--device", default="pvc")
     parser.add_argument("--pair", action="append", choices=sorted(PAIRS))
     chosen = parser.parse_args()
-    print(f"{'pair':18}{'static':>8}{'cycles':>8}{'units':>8}{'gain':>7}  place  causes named")
+    print(f"{'pair':18}{'static':>8}{'cycles':>8}{'units':>8}{'gain':>7}  {'bound':16}place  causes named")
     table: list[tuple[tuple[float, float, float], float | None, int | None]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen.pair or PAIRS:
@@ -123,7 +123,10 @@ def main() -> int:
             table.append((ratios, gain, place))
             words = ", ".join(f"{kind}:{line} {share:.0%}" for kind, line, share in before.causes[:6])
             shown = "".join(f"{each:8.2f}" for each in ratios)
-            print(f"{name:18}{shown}{gain or '-':>7}  {place or '-':>5}  {words}", flush=True)
+            print(
+                f"{name:18}{shown}{gain or '-':>7}  {before.bound + ' ' + after.bound:16}{place or '-':>5}  {words}",
+                flush=True,
+            )
     print(f"cause first or second: {sum(place in (1, 2) for *_, place in table)} of {len(table)}")
     for number, word in enumerate(("static", "cycles", "units")):
         stated = [(ratios[number], gain) for ratios, gain, _ in table if gain is not None]

@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
+from kernlens.analysis.executions import EXCHANGE, kernel_with_executions
+from kernlens.loading.open import open_file
+from kernlens.verbs.observe.observe import observe
 from tests.documents import check_printed
 from tests.integration.cli.test_cli import kernlens as run
 
 pytestmark = pytest.mark.skipif(shutil.which("ocloc") is None, reason="no compiler for Intel's GPUs")
+needs_oclgrind = pytest.mark.skipif(
+    not Path("/usr/lib/oclgrind/liboclgrind-rt.so").exists(), reason="no Oclgrind 21.10"
+)
 
 SLM = """kernel __attribute__((reqd_work_group_size(256, 1, 1))) void chase(global float *o, global const float *a) {
   local float t[SIZE];
@@ -104,3 +110,141 @@ def test_what_no_rule_speaks_of_has_a_sentence(tmp_path: Path) -> None:
     assert slow["notes"][0].startswith("the build options have -cl-opt-disable")
     plain, _ = advised(tmp_path, QUIET, "dg2", "--kernel", "plain")
     assert plain["notes"] == []
+
+
+#: A launch of 1,024 work-items for each kind of work that bounds it, with the cycles of a core that follow from the counts.
+#: dg2 has sub-groups of 32 here, 16 engines, and the memory of an Arc A770: 560 GB/s for 32 cores of 2.1 GHz.
+ARITHMETIC = """kernel void k(global float *o, float x, int n) {
+  float y = get_global_id(0);
+  for (int i = 0; i < n; i++) y = mad(y, x, y) * y;
+  o[get_global_id(0)] = y;
+}
+"""
+COPY = "kernel void k(global float4 *o, global const float4 *a) { o[get_global_id(0)] = a[get_global_id(0)]; }\n"
+STRIDED = """kernel void k(global float *o, global const float *a, int n) {
+  float s = 0;
+#pragma unroll 1
+  for (int i = 0; i < n; i++) s += a[get_global_id(0) * 32 + (i & 31)];
+  o[get_global_id(0)] = s;
+}
+"""
+CONFLICT = """kernel void k(global float *o, int n) {
+  local float t[2048];
+  int l = get_local_id(0);
+  for (int i = 0; i < n; i++) { t[l * 32] = i; barrier(CLK_LOCAL_MEM_FENCE); }
+  o[get_global_id(0)] = t[l * 32];
+}
+"""
+COUNTER = (
+    "kernel void k(volatile global int *o, global const int *a) { atomic_xor(o + (a[get_global_id(0)] & 1), 5); }\n"
+)
+KINDS = {
+    "issue": (ARITHMETIC, ["zeros:float:1024", "0.5", "200"], None),
+    # 16 KB are read and 16 KB are written.
+    "memory": (COPY, ["zeros:float:4096", "random:float:4096"], 2 * 16384 / (560 / (32 * 2.1))),
+    # 1,024 work-items load a line each in 64 rounds, and store 64; memory moves 128 KB once.
+    "cache": (STRIDED, ["zeros:float:1024", "random:float:32768", "64"], 64 * 1024 + 64),
+    "slm": (CONFLICT, ["zeros:float:1024", "20"], None),
+    # Of each sub-group, half of the lanes or more change one address.
+    "atomic": (COUNTER, ["zeros:int:2", "zeros:int:1024"], 1024),
+}
+
+
+@needs_oclgrind
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_work_bounds_a_launch(kind: str, tmp_path: Path) -> None:
+    source, arguments, cycles = KINDS[kind]
+    (tmp_path / "k.cl").write_text(source)
+    recording = tmp_path / "k.klens"
+    observe(tmp_path / "k.cl", size=[1024], group=[64], arguments=arguments, device="dg2", recording=recording)
+    done = run("advise", recording, "--json")
+    check_printed(["advise", "k.klens", "--json"], done.stdout)
+    bound = json.loads(done.stdout)["kernels"][0]["bound"]
+    assert (bound["kind"], bound["board"]) == (kind, "Arc A770")
+    first = bound["core_cycles"][0]
+    assert first["work"] == kind
+    assert [each["cycles"] for each in bound["core_cycles"]] == sorted(
+        (each["cycles"] for each in bound["core_cycles"]), reverse=True
+    )
+    if cycles is not None:
+        assert first["cycles"] == round(cycles)
+    assert f"{first['cycles']:,} cycles of a core for all launches" in run("advise", recording, "--full").stdout
+
+
+@needs_oclgrind
+def test_launches_of_other_sizes_are_compared_by_their_cycles(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(COPY + COPY.replace("void k", "void one").replace("float4", "float"))
+    for kernel, size in (("one", 4096), ("k", 1024)):
+        arguments = ["zeros:float:4096", "random:float:4096"]
+        recording = tmp_path / f"{kernel}.klens"
+        observe(
+            *(tmp_path / "k.cl",),
+            kernel=kernel, size=[size], group=[64], arguments=arguments, device="dg2", recording=recording,
+        )  # fmt: skip
+    command = ("diff", "one.klens", "k.klens", "--pair", "one=k", "--full")
+    done = run(*command, "--json", cwd=tmp_path)
+    check_printed([*command, "--json"], done.stdout)
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    # The same bytes: a copy in fewer requests gains nothing.
+    cycles = round(2 * 16384 / (560 / (32 * 2.1)))
+    same = {"work": "memory", "core_cycles": cycles}
+    assert kernel["behaviour"]["bounds"] == {"old": same, "new": same}
+    words = f"{cycles:,} cycles of a core by the model of the bound, before {cycles:,}: 1.00 times fewer"
+    assert words in run(*command, cwd=tmp_path).stdout
+
+
+#: A condition lets 3 of 12 rounds run, which the compiler wrote one behind the other; lanes exchange one of two values.
+UNROLLED = """kernel void k(global int *o, global const int *a, int most) {
+  int s = 0;
+#pragma unroll
+  for (int i = 0; i < 12; i++)
+    if (i < most)
+      s += a[i * 64 + get_local_id(0)] / a[i];
+  o[get_global_id(0)] = s;
+}
+"""
+EXCHANGED = """kernel void k(volatile global int *o) {
+  volatile global int *at = o + get_local_id(0) % 4;
+  int old = *at, seen;
+  while ((seen = atomic_cmpxchg(at, old, old * 3 + 1)) != old)
+    old = seen;
+}
+"""
+
+
+@needs_oclgrind
+def test_copies_of_a_line_run_as_often_as_the_line(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(UNROLLED)
+    issued = []
+    for most in (3, 12):
+        recording = tmp_path / f"{most}.klens"
+        arguments = ["zeros:int:1024", "ramp:int:1024", str(most)]
+        observe(tmp_path / "k.cl", size=[1024], group=[64], arguments=arguments, device="dg2", recording=recording)
+        (program,) = open_file(recording).programs
+        kernel = kernel_with_executions(program, program.kernels["k"])
+        assert kernel.trip_weights is not None
+        assert kernel.source_map is not None
+        weights = kernel.trip_weights.rows
+        issued.append(sum(weights[row] for row, at in enumerate(kernel.source_map.places) if at and at.line == 6))
+    assert issued[0] * 4 == issued[1] > 0
+
+
+@needs_oclgrind
+def test_lanes_that_exchange_one_address_run_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text(EXCHANGED)
+    recording = tmp_path / "k.klens"
+    observe(tmp_path / "k.cl", size=[256], group=[64], arguments=["zeros:int:4"], device="dg2", recording=recording)
+    (program,) = open_file(recording).programs
+    kernel = kernel_with_executions(program, program.kernels["k"])
+    assert kernel.trip_weights is not None
+    assert kernel.trip_weights.observed is not None
+    width = kernel.behaviours[0].machine.width
+    lanes = width // 4
+    (row,) = [
+        row
+        for row, kind in enumerate(kernel.instructions.kinds)
+        if kind.access is not None and kind.access.operation == EXCHANGE and kind.access.lanes
+    ][:1]
+    assert kernel.trip_weights.rows[row] == lanes * 256 // width
+    note = f"line 4: {lanes} lanes of a request exchange one address, one round after the other"
+    assert note in kernel.trip_weights.observed.notes

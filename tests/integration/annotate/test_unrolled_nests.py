@@ -44,7 +44,7 @@ def observed(folder: Path, body: str, rounds: int, inner: int) -> Kernel:
     arguments = ["random:float:262144", "zeros:float:256", str(rounds), str(inner)]
     observe(folder / "k.cl", size=[256], group=[64], arguments=arguments, device="dg2", recording=folder / "k.klens")
     (program,) = open_file(folder / "k.klens").programs
-    return kernel_with_executions(program.kernels["k"])
+    return kernel_with_executions(program, program.kernels["k"])
 
 
 def bytes_of_lines(kernel: Kernel) -> tuple[Counter[int], Counter[int]]:
@@ -103,7 +103,7 @@ def test_kernels_of_an_application_move_what_was_counted(name: str, darktable_ke
         recording=tmp_path / "k.klens",
     )
     (program,) = open_file(tmp_path / "k.klens").programs
-    weighed, counted = bytes_of_lines(kernel_with_executions(program.kernels[launch["kernel"]]))
+    weighed, counted = bytes_of_lines(kernel_with_executions(program, program.kernels[launch["kernel"]]))
     assert counted
     assert {line: weighed[line] for line in counted} == counted
 

@@ -236,7 +236,7 @@ def test_rounds_are_what_the_kernels_count_themselves(
     # Where the condition is the first thing, a work-item that runs no round does not come in.
     assert all(loops[line][0] <= came for line, (came, _) in sums[name].items())
     (program,) = open_file(recording).programs
-    kernel = kernel_with_executions(program.kernels["k"])
+    kernel = kernel_with_executions(program, program.kernels["k"])
     weighed, counted = bytes_of_lines(kernel)
     # The condition in the middle, which ran once more than the rounds, is weighed by these.
     assert all(weighed[line] * 1.1 >= counted[line] for line in counted)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
+from kernlens.analysis.kernel_bound import KernelBound, kernel_bound
 from kernlens.analysis.observed_code import ObservedCode, observed_code
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.model.behaviour import ObservedLine
 from kernlens.model.fault import Fault
 from kernlens.model.kernel import Kernel
@@ -37,12 +39,14 @@ class ObservedLineChange:
 @dataclass(frozen=True, slots=True)
 class BehaviourChange:
     """The lines that do something else, in the new side's order; none, and a ``reason``, where the launches cannot be compared.
-    ``units`` are those of all lines on both sides. ``faults`` are those that were seen, None if a side was not observed."""
+    ``units`` are those of all lines on both sides. ``faults`` are those that were seen, None if a side was not observed.
+    ``bounds`` are those of the launches on both sides, which may be of other sizes; None where their cycles are not known."""
 
     lines: tuple[ObservedLineChange, ...] = ()
     units: tuple[int, int] = (0, 0)
     reason: str = ""
     faults: tuple[tuple[Fault, ...], tuple[Fault, ...]] | None = None
+    bounds: tuple[KernelBound, KernelBound] | None = None
 
     @property
     def has_other_faults(self) -> bool:
@@ -50,8 +54,24 @@ class BehaviourChange:
         return self.faults is not None and len(self.faults[0]) != len(self.faults[1])
 
 
-def behaviour_change(old: Kernel, new: Kernel, sources: SourceLines) -> BehaviourChange | None:
-    """Return what two kernels did otherwise; None if neither was observed."""
+def behaviour_change(pair: KernelPair, sources: SourceLines) -> BehaviourChange | None:
+    """Return what the kernels of a pair did otherwise; None if neither was observed."""
+    change = _change(pair.old, pair.new, sources)
+    return change and replace(change, bounds=_bounds(pair))
+
+
+def _bounds(pair: KernelPair) -> tuple[KernelBound, KernelBound] | None:
+    """Return the bounds of both sides, if their launches were counted for one machine."""
+    sides = [(pair.old_program, pair.old), (pair.new_program, pair.new)]
+    observed = [observed_code(kernel) for _, kernel in sides if kernel.code_size]
+    machines = {each.launches[0].machine for each in observed if each is not None and each.launches}
+    if len(observed) < len(sides) or len(machines) != 1:
+        return None
+    old, new = (kernel_bound(program, kernel) for program, kernel in sides)
+    return (old, new) if old.cycles and new.cycles else None
+
+
+def _change(old: Kernel, new: Kernel, sources: SourceLines) -> BehaviourChange | None:
     sides = observed_code(old), observed_code(new)
     if sides == (None, None):
         return None

@@ -130,12 +130,12 @@ class Comparison:
         """Return the differences between the kernels of a pair."""
         if any(kernel.behaviours and not kernel.code_size for kernel in (pair.old, pair.new)):
             sources = self._source_lines(pair)
-            behaviour = behaviour_change(pair.old, pair.new, sources)
+            behaviour = behaviour_change(pair, sources)
             return KernelChange(pair, (), True, sources=sources, behaviour=behaviour, has_code=False)
         change = self._code_change(pair)
         if not (pair.old.behaviours or pair.new.behaviours):
             return change
-        observed = replace(change, behaviour=behaviour_change(pair.old, pair.new, self._source_lines(pair)))
+        observed = replace(change, behaviour=behaviour_change(pair, self._source_lines(pair)))
         return observed if observed.differs else change
 
     def _code_change(self, pair: KernelPair) -> KernelChange:

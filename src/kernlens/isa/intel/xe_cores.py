@@ -4,7 +4,10 @@ Source: "Intel GPU Occupancy Calculator", ``Tools/GPU-Occupancy-Calculator`` of 
 devices and ``compute_ss_occupancy``. It halves the threads in the large register mode of Data Center Max; "oneAPI GPU
 Optimization Guide", "Small Register Mode vs. Large Register Mode", and Intel's driver do so on all devices that have the mode
 (``gfx_core_helper``: threads by GRF count). The calculator counts a barrier for each work-group; one with several takes as many
-(``KernelHelper::getMaxWorkGroupCount`` of the driver).
+(``KernelHelper::getMaxWorkGroupCount`` of the driver). The engines of a core are the calculator's ``EU_Per_XeCore``.
+
+A binary names no board. The bandwidth of memory is that of one board of each generation, by its specification (Intel ARK and
+product briefs): bytes of a second by cores and by the highest clock.
 """
 
 from __future__ import annotations
@@ -21,6 +24,15 @@ _SOURCE = "Intel's GPU Occupancy Calculator"
 _SMALL, _LARGE = 128, 256
 _SIZES = (0, 1, 2, 4, 8, 16, 32, 64)
 _FINE_SIZES = (0, 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+
+
+class _Board(NamedTuple):
+    """A board: its name, the gigabytes that memory moves in a second, its cores, and its highest clock in GHz."""
+
+    name: str
+    bandwidth: float
+    cores: int
+    clock: float
 
 
 class _Row(NamedTuple):
@@ -43,6 +55,14 @@ _ROWS = {
     XE_HPC: _Row("Xe-core", 8, 64, 128, _FINE_SIZES, 64),
     XE2: _Row("Xe-core", 8, 64, 128, _FINE_SIZES, 64),
 }
+_BOARDS = {
+    GEN9: _Board("HD Graphics 530", 34.1, 3, 1.15),
+    GEN11: _Board("Iris Plus G7 (Core i7-1065G7)", 59.7, 8, 1.1),
+    XE_LP: _Board("Iris Xe (Core i7-1185G7)", 68.3, 6, 1.35),
+    XE_HPG: _Board("Arc A770", 560, 32, 2.1),
+    XE_HPC: _Board("Data Center GPU Max 1550", 3276.8, 128, 1.6),
+    XE2: _Board("Arc B580", 456, 20, 2.67),
+}
 #: Devices of these generations that the calculator does not list.
 _UNLISTED = frozenset({"arl-h"})
 
@@ -60,6 +80,7 @@ def core_of(device: Device, resources: KernelResources, largest: int | None, lau
     if simd is None or registers is None or of_group is None or largest is None:
         return "the binary does not state the kernel's SIMD width, registers, SLM and barriers"
     local, barriers = of_group
+    board = _BOARDS[platform]
     steps = ((_SMALL, row.threads), (_LARGE, row.threads // 2)) if row.has_large_mode else ((_SMALL, row.threads),)
     return Core(
         row.name,
@@ -73,6 +94,8 @@ def core_of(device: Device, resources: KernelResources, largest: int | None, lau
         barriers=barriers,
         source=_SOURCE,
         engines=row.engines,
+        memory_bytes=board.bandwidth / (board.cores * board.clock),
+        board=board.name,
     )
 
 

@@ -22,6 +22,7 @@ from kernlens.model.figures import EVERY_FIGURE, figure_words, notes_on_unknown
 from kernlens.model.instruction import Instructions
 from kernlens.model.program import Program
 from kernlens.report.behaviour_words import COUNTED
+from kernlens.report.bound_words import bounds_words
 from kernlens.report.describe import device_words, kernel_words, plural
 from kernlens.report.style import style
 from kernlens.report.table import table
@@ -184,7 +185,7 @@ def behaviour_lines(change: BehaviourChange | None) -> Iterator[str]:
     """Yield what a kernel does otherwise on data, as an interpreter counted it, or why that is not known."""
     if change is None:
         return
-    faults = _fault_words(change)
+    faults = [*_fault_words(change), *_bounds_words(change)]
     if change.reason:
         yield style(f"  on data: {change.reason}", dim=True)
         yield from (f"    {words}" for words in faults)
@@ -199,6 +200,13 @@ def behaviour_lines(change: BehaviourChange | None) -> Iterator[str]:
         yield f"    and {plural(len(told) - _MOST_OBSERVED, 'more line')} (--json has all)"
     if not told:
         yield "    no line moves another number of units a request on average, or runs more or less often"
+
+
+def _bounds_words(change: BehaviourChange) -> Iterator[str]:
+    """Yield the cycles of both sides' launches, if they are known."""
+    if change.bounds is not None:
+        same = " (if both sides' launches make the same results)" if change.reason else ""
+        yield f"{bounds_words(*change.bounds)}{same}"
 
 
 def _fault_words(change: BehaviourChange) -> Iterator[str]:

@@ -125,6 +125,12 @@ def _behaviour(change: KernelChange, behaviour: BehaviourChange) -> Document:
         "faults": None
         if behaviour.faults is None
         else dict(zip(("old", "new"), map(len, behaviour.faults), strict=True)),
+        "bounds": None
+        if behaviour.bounds is None
+        else {
+            side: {"work": bound.kind, "core_cycles": round(bound.cycles[0][1])}
+            for side, bound in zip(("old", "new"), behaviour.bounds, strict=True)
+        },
         "lines": [
             {
                 **_place(change, line.key),
