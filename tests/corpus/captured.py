@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -54,8 +53,6 @@ _WHOLE = "whole"
 #: Rows that need the compiler's dump of each kernel, and those that need a line table in each.
 _OF_DUMPS = (check_distances, check_dump, check_numbers)
 _OF_LINES = (check_lines, check_columns, check_join, check_dump, check_numbers)
-#: The opcode, the size and the immediate of the moves in which the compiler leaves a kernel's hash.
-_MARK = struct.Struct("<12xI")
 
 
 @dataclass(frozen=True)
@@ -118,10 +115,7 @@ def programs(name: str, recording: Path, dumps: Path, folder: Path) -> Iterator[
 
 def _mark(kernel: Kernel) -> int | None:
     """Return the hash behind a kernel's code, as Intel's compiler leaves it; None if there is none."""
-    if kernel.code_size < 64 or kernel.code_change:
-        return None
-    high, low, zero, _ = (value for (value,) in _MARK.iter_unpack(bytes(kernel.code[-64:])))
-    return None if zero else high << 32 | low
+    return kernel.trailer.hash if kernel.trailer and not kernel.code_change else None
 
 
 def check(built: Built, root: Path, *, has_dumps: bool, has_lines: bool) -> dict[str, Outcome]:

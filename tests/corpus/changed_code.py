@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import kernlens
@@ -52,7 +53,7 @@ FOLLOWING = {
 }
 _DEBUG_SECTION = 0xFF000008
 _NOP = bytes.fromhex("60000000000000000000000000000000")
-_COMPACTED = 1 << 29
+_COMPACTED, _MOVE = 1 << 29, 0x61
 #: Branches that have a second target.
 _WITH_UIP = frozenset((0x22, 0x23, 0x24, 0x28, 0x2A, 0x2E))
 
@@ -102,8 +103,8 @@ def change_of(kernel: Kernel, other: Sequence[bytes], kind: str, generator: rand
     elif kind == "behind":
         order += generator.choice((foreign, padding))
     elif kind == NOP_MOVES:
-        end = next((row for row in reversed(range(count)) if kernel.instructions.opcodes[row] != "mov"), 0)
-        if kernel.instructions.opcodes[end] == "nop":
+        end = next((row for row in reversed(range(count)) if rows[row][0] & 0x7F != _MOVE), 0)
+        if rows[end][0] & 0x7F == _NOP[0]:
             order.insert(min(at, end), (order.pop(end)[0], None))
         else:  # As much as one is taken out.
             whole = [row for row in range(end) if len(rows[row]) == len(_NOP)] or [0]
@@ -118,7 +119,7 @@ def change_of(kernel: Kernel, other: Sequence[bytes], kind: str, generator: rand
         size = sum(len(piece) for piece, _ in moved)
         order[to:to] = [(_NOP, None)] * (size // len(_NOP)) + [(moved[0][0], None)] * (size % len(_NOP) // 8)
     moves = CodeMoves(
-        [*kernel.instructions.offsets, len(kernel.code)],
+        [*_starts(kernel), len(kernel.code)],
         _offsets([piece for piece, _ in order]),
         [row for _, row in order],
     )
@@ -129,9 +130,16 @@ def change_of(kernel: Kernel, other: Sequence[bytes], kind: str, generator: rand
 
 
 def _pieces(kernel: Kernel) -> list[bytes]:
-    code = bytes(kernel.code)
-    spans = zip(kernel.instructions.offsets, kernel.instructions.sizes, strict=True)
-    return [code[offset : offset + size] for offset, size in spans]
+    code, starts = bytes(kernel.code), _starts(kernel)
+    last = 16 if starts[-1] + 16 <= len(code) and not code[starts[-1] + 3] & _COMPACTED >> 24 else 8
+    return [code[start:end] for start, end in pairwise([*starts, starts[-1] + last])]
+
+
+def _starts(kernel: Kernel) -> list[int]:
+    """Return the offsets of a kernel's instructions and of the moves of its trailer."""
+    trailer = kernel.trailer
+    moves = range(trailer.offset, trailer.end, len(_NOP)) if trailer else ()
+    return sorted([*kernel.instructions.offsets, *moves])
 
 
 def _offsets(pieces: Iterable[bytes]) -> list[int]:
@@ -192,9 +200,11 @@ def judge(outcome: Outcome, where: str, kernel: Kernel, change: Change, edited: 
     outcome.with_lines[change.kind] += 1
     assert kernel.source_map is not None
     true: dict[int, SourcePlace | None] = {}
-    old_places = kernel.source_map.places
+    old_places = dict(zip(kernel.source_map.offsets, kernel.source_map.places, strict=True))
     for row, origin in enumerate(change.moves.origins):
-        true[change.moves.new_offsets[row]] = None if origin is None else old_places[origin]
+        true[change.moves.new_offsets[row]] = (
+            None if origin is None else old_places.get(change.moves.old_offsets[origin])
+        )
     false = 0
     for offset, place in zip(source_map.offsets, places, strict=True):
         if place is None or (with_table and true.get(offset) is None):

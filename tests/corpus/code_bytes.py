@@ -70,11 +70,15 @@ def check_code_bytes(built: Built) -> Outcome:
 
 def _listed(kernel: Kernel) -> bytes:
     """Return the bytes of the instructions, up to where one does not begin where the one before ended."""
-    instructions, listed = kernel.instructions, bytearray()
+    instructions, listed, trailer = kernel.instructions, bytearray(), kernel.trailer
     for offset, size in zip(instructions.offsets, instructions.sizes, strict=True):
+        if trailer and len(listed) == trailer.offset:
+            listed += kernel.heap[trailer.offset : trailer.end]
         if offset != len(listed):
             break
         listed += kernel.heap[offset : offset + size]
+    if trailer and len(listed) == trailer.offset:
+        listed += kernel.heap[trailer.offset : trailer.end]
     return bytes(listed)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
+from kernlens.model.hash_trailer import HashTrailer
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.intel_instructions import END_OF_THREAD, IntelInstructions
 from tests.writers.dwarf import Row, encode, line_unit_4
@@ -39,7 +40,11 @@ def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-
 
 
 def decoded(
-    kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
+    kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]],
+    threads: int | None = None,
+    *,
+    texts: bool = False,
+    trailers: Sequence[HashTrailer | None] = (),
 ) -> list[IntelInstructions]:
     """Stand in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``, the last of which ends
     the thread."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _FULL_SIZE = 16
 #: Generators of code (nGEN), which leave no lines, put more than one behind the end of the thread.
 _GENERATED_NOPS = 64
-#: Instructions: the end of a thread, a ``nop`` and the compiler's mark, of four.
-_LONGEST_END = 6
 
 
 def change_of(
@@ -93,18 +91,21 @@ def _in_code(stated: StatedCode, table: LineTable | None, instructions: IntelIns
     """Yield what the instructions up to ``end`` show."""
     offsets, sizes = instructions.offsets, instructions.sizes
     last = bisect_left(offsets, end)
-    if last and offsets[last - 1] + sizes[last - 1] != end:
+    trailer = instructions.trailer
+    boundaries = {trailer.offset, trailer.end} if trailer is not None else set()
+    if last and offsets[last - 1] + sizes[last - 1] != end and end not in boundaries:
         yield f"the code that is described ends within the instruction at {offsets[last - 1]:#x}"
     nops = _GENERATED_NOPS if table is None else int(stated.has_nop)
     if not instructions.ends_thread(last, nops):
         yield f"no thread ends at {end:#x}, where the code that is described does"
-    if table is not None and any(instructions.ends_thread(last + more, nops) for more in range(1, _LONGEST_END)):
+    is_followed = trailer is not None and end == trailer.offset
+    if table is not None and (is_followed or instructions.ends_thread(last + 1, nops)):
         yield f"what ends the code that is described goes on behind {end:#x}"
     if stated.ends_differ:
         yield "some of the binary's kernels have a nop behind the end of the thread, others none"
     if instructions.illegal and instructions.illegal[0] < last:
         yield f"what stands at {offsets[instructions.illegal[0]]:#x} is no instruction"
-    beginnings = {*offsets[:last], end}
+    beginnings = {*offsets[:last], end, *boundaries}
     for name, places in _places(table):
         for place in places:
             if place not in beginnings:
@@ -113,7 +114,7 @@ def _in_code(stated: StatedCode, table: LineTable | None, instructions: IntelIns
         index = bisect_right(offsets, site) - 1
         if not 0 <= index < last or site - offsets[index] not in places_within or sizes[index] != _FULL_SIZE:
             yield f"the driver fills in the bytes at {site:#x}, where no instruction has such a field"
-    inner = beginnings - {end}
+    inner = set(offsets[:last])
     branches = ((index, target) for index, targets in instructions.branches.items() for target in targets)
     for index, target in (
         *((index, target) for index, target in branches if target not in inner),

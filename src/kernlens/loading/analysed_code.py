@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernlens.model.device import Device
+    from kernlens.model.hash_trailer import HashTrailer
     from kernlens.model.kernel import Kernel
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.loop_nest import Loops
@@ -29,6 +30,9 @@ class AnalysedCode:
         unknown = Creation(None, reason)
         limits = LaunchLimits(resources.stated.get(MAX_WORK_GROUP), None, None, *sizes, unknown, unknown, reason)
         return with_core(limits, self._device, kernel)
+
+    def trailer(self) -> HashTrailer | None:
+        return None
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         from kernlens.analysis.costs import costs_of

@@ -33,7 +33,10 @@ def decode_kernels(
 
     register_roots()
     decoded = decode_many(
-        [(device, kernel.code, kernel.compiler) for device, kernel in undecoded], threads, texts=texts
+        [(device, kernel.code, kernel.compiler) for device, kernel in undecoded],
+        threads,
+        texts=texts,
+        trailers=[kernel.trailer for _, kernel in undecoded],
     )
     for (_, kernel), instructions in zip(undecoded, decoded, strict=True):
         kernel.instructions = instructions

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
+    from kernlens.model.hash_trailer import HashTrailer
     from kernlens.model.instruction import Instructions
     from kernlens.model.intel_instructions import IntelInstructions
     from kernlens.model.launch_limits import LaunchLimits
@@ -93,7 +94,7 @@ class Code(AnalysedCode):
                 "choose the device to decode it for with --device D (kernlens devices lists them)"
             )
         register_roots()
-        return decode(self._device, self.code(), self.compiler())
+        return decode(self._device, self.code(), self.compiler(), self.trailer())
 
     def compiler(self) -> Compiler:
         return UNKNOWN_COMPILER
@@ -136,8 +137,11 @@ class Code(AnalysedCode):
     def instruction_count(self, kernel: Kernel) -> int:
         return raw_code.instruction_count(kernel.code)
 
+    def trailer(self) -> HashTrailer | None:
+        return raw_code.trailer_of(self.code())
+
     def operations(self, kernel: Kernel) -> bytes:
-        return raw_code.operations(bytes(kernel.code))
+        return raw_code.operations(kernel.code)
 
     def is_decoded_with_others(self) -> bool:
         return True
@@ -170,7 +174,7 @@ class Code(AnalysedCode):
         except FormatError:
             pass  # Who asks for lines is told. Instructions need none, and their functions then have no names.
         return functions_of(
-            instructions.offsets, kernel.code_size, instructions.called, {0: kernel.name, **symbols}, stated
+            instructions.offsets, len(kernel.code), instructions.called, {0: kernel.name, **symbols}, stated
         )
 
     def waits(self, kernel: Kernel) -> Waits | None:

@@ -108,6 +108,9 @@ class ListedCode(DebugCode):
         size = self._kernel.instruction_bytes
         return len(self._kernel.code) // size if size else len(kernel.instructions)
 
+    def trailer(self) -> None:
+        return None
+
     def operations(self, kernel: Kernel) -> bytes:
         byte_of = {opcode: crc32(opcode.encode()) & 0xFF for opcode in set(kernel.instructions.opcodes)}
         return bytes(map(byte_of.__getitem__, kernel.instructions.opcodes))

@@ -8,7 +8,7 @@ comments of its listings are made from it, with faults of their own.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,11 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
     codegen = beside.codegen.get(llvm.attempt) if llvm is not None else None
     if listing is None or llvm is None or codegen is None:
         return source_map
-    numbered = read_visa_numbers(listing.listing)[: len(instructions)]
+    numbered = read_visa_numbers(listing.listing)
+    if trailer := instructions.trailer:
+        first = bisect_left(instructions.offsets, trailer.offset)
+        del numbered[first : first + trailer.count]
+    numbered = numbered[: len(instructions)]
     packed = packed_of(instructions)
     if packed is None or packed.compacted != [compacted for _, compacted in numbered]:
         return source_map  # The listing is of another attempt.

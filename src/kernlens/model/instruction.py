@@ -17,6 +17,7 @@ from typing import overload
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.effects import Effects, Route
+from kernlens.model.hash_trailer import HashTrailer
 from kernlens.model.instruction_kind import InstructionKind
 
 
@@ -54,12 +55,14 @@ class Instruction:
 class Instructions(Tabular, Sequence[Instruction]):
     """A kernel's instructions in the order of their offsets.
 
-    ``trailing`` is the number of bytes after the last instruction that are too few for another. ``disassembler`` is what
+    ``trailing`` is the number of bytes after the last instruction that are too few for another, ``trailer`` what the compiler
+    left among them that is none of them. ``disassembler`` is what
     prints the texts: ``libiga64 2.40.14+0``. Texts are rendered on first use, all at once. ``remark`` is what else is to be
     known of it: that it is older than the compiler, or what may decode more.
     """
 
     trailing: int = 0
+    trailer: HashTrailer | None = None
     disassembler: str | None = None
     remark: str = ""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, overload
 from kernlens.dataclass import dataclass
 from kernlens.model.effects import Effects, Route
 from kernlens.model.flag_bits import indexes_of
+from kernlens.model.hash_trailer import HashTrailer
 from kernlens.model.instruction import Instruction, Instructions
 from kernlens.model.instruction_kind import OTHER, InstructionKind
 from kernlens.model.instruction_record import (
@@ -46,8 +47,6 @@ DESCRIPTOR_IMMEDIATE, DESCRIPTOR_REGISTER, EXTENDED_IMMEDIATE, EXTENDED_REGISTER
 )
 _NO_FUNCTION = 0xFFFF
 _UNKNOWN = InstructionKind(OTHER)
-#: The moves in which Intel's compiler leaves a hash of the kernel behind its code.
-_MARK = 4
 #: What functions end with: before Xe, those that are called by address return by a jump.
 _JUMPS = ("ret", "jmpi")
 #: A branch, and what its first target is.
@@ -119,6 +118,7 @@ class IntelInstructions(Instructions):
         find_pipes: Callable[[], Pipes | None] = lambda: None,
         find_regions: Callable[[], bytes | None] = lambda: None,
         trailing: int = 0,
+        trailer: HashTrailer | None = None,
         disassembler: str | None = None,
     ) -> None:
         """Take packed records. ``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by
@@ -137,7 +137,7 @@ class IntelInstructions(Instructions):
         self._find_routes = find_routes
         self._find_pipes = find_pipes
         self._find_regions = find_regions
-        self.trailing = trailing
+        self.trailing, self.trailer = trailing, trailer
 
     def __len__(self) -> int:
         return len(self._records) // RECORD_SIZE
@@ -277,15 +277,11 @@ class IntelInstructions(Instructions):
 
     def ends_thread(self, count: int, nops: int) -> bool:
         """Return whether the first ``count`` instructions end as compilers end code: with one that control never passes;
-        False if there are fewer. Behind the end of a thread, but behind no other end, up to ``nops`` ``nop`` may stand, and
-        a mark of four moves to the null register."""
+        False if there are fewer. Behind the end of a thread, but behind no other end, up to ``nops`` ``nop`` may stand."""
         if count > len(self):
             return False
-        names = [self._mnemonics[number] for number in self._opcode_numbers[max(0, count - _MARK) : count]]
-        is_marked = names == ["mov"] * _MARK and all(map(self._writes_nothing, range(count - _MARK, count)))
-        last = count - 1 - is_marked * _MARK
-        padded = last
-        while last >= 0 and padded - last < nops and self._mnemonics[self._opcode_numbers[last]] == "nop":
+        last = count - 1
+        while last >= 0 and count - 1 - last < nops and self._mnemonics[self._opcode_numbers[last]] == "nop":
             last -= 1
         if last < 0:
             return False
@@ -293,10 +289,6 @@ class IntelInstructions(Instructions):
             return True
         is_jump = self._mnemonics[self._opcode_numbers[last]] in _JUMPS
         return last == count - 1 and is_jump and not self._records[last * RECORD_SIZE + PREDICATE_AT]
-
-    def _writes_nothing(self, index: int) -> bool:
-        written = operand_of(read_operands(self._records, index, 1)[0], 0)
-        return written is not None and written.file == "null"
 
     @cached_property
     def strays(self) -> list[tuple[int, int]]:

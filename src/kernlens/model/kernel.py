@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kernlens.model.behaviour import Behaviour
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.compiler import Compiler
+    from kernlens.model.hash_trailer import HashTrailer
     from kernlens.model.instruction import Instructions
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.line_table import LineTable
@@ -78,27 +79,21 @@ class KernelParts(Protocol):
 
     def line_table(self) -> LineTable | None: ...
 
-    def line_table_reason(self, kernel: Kernel) -> str | None:
-        """Return why there is no line table, or none that is the code's; None if there is one."""
-        ...
+    def line_table_reason(self, kernel: Kernel) -> str | None: ...
 
-    def code_change(self, kernel: Kernel) -> str | None:
-        """Return what shows that the code is not what its binary describes; None if nothing does."""
-        ...
+    def code_change(self, kernel: Kernel) -> str | None: ...
 
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
 
     def function_symbols(self) -> Mapping[int, str | None] | None: ...
 
-    def is_decoded_with_others(self) -> bool:
-        """Return whether one call decodes the code of many such kernels."""
-        ...
+    def is_decoded_with_others(self) -> bool: ...
 
-    def lines_need_instructions(self) -> bool:
-        """Return whether the instructions are asked whether the line table is the code's."""
-        ...
+    def lines_need_instructions(self) -> bool: ...
 
     def instruction_count(self, kernel: Kernel) -> int: ...
+
+    def trailer(self) -> HashTrailer | None: ...
 
     def operations(self, kernel: Kernel) -> bytes: ...
 
@@ -203,8 +198,13 @@ class Kernel:
 
     @property
     def code_size(self) -> int:
-        """Bytes of machine code, padding excluded."""
-        return len(self.code)
+        """Bytes of machine code; padding and ``trailer`` are no code."""
+        return len(self.code) - (self.trailer.size if self.trailer else 0)
+
+    @cached_property
+    def trailer(self) -> HashTrailer | None:
+        """The hash of what was compiled, which Intel's newer compiler leaves in ``code``; None if it left none."""
+        return self._parts.trailer()
 
     @cached_property
     def resources(self) -> KernelResources:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress, pairwise, repeat
 from operator import is_
@@ -59,10 +60,14 @@ LEAD = 2
 def disassembly(
     program: Program, kernel: Kernel, besides: Sequence[Beside] = (), *, is_short: bool = False
 ) -> list[str]:
-    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
+    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name, and
+    what the compiler left among them is named."""
     rows = _rows(kernel, ["  "] * len(kernel.instructions), _notes(kernel, besides), is_short=is_short)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
+    if trailer := kernel.trailer:
+        row = bisect_left(kernel.instructions.offsets, trailer.offset)
+        rows[row:row] = [style(f"  {trailer.offset:#06x}  {trailer}: no instructions", dim=True)]
     return [*_heading(program, kernel, besides), *rows, ""]
 
 

@@ -135,6 +135,8 @@ def kernel_pieces(
     """
     head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
     head["functions"] = [function_document(function) for function in kernel.functions]
+    if trailer := kernel.trailer:
+        head["trailer"] = attributes(trailer, "offset", "size") | {"hash": f"{trailer.hash:#018x}"}
     head |= {"undecoded": len(kernel.instructions.illegal), "code_warning": kernel.instructions.warning}
     if is_placed:
         head |= trips_document(kernel)
@@ -199,7 +201,7 @@ def _stated_functions(kernel: Kernel) -> list[Document] | None:
     if not kernel.function_symbols:
         return None if kernel.function_symbols is None else []
     starts = sorted({0: kernel.name, **kernel.function_symbols}.items())
-    ends = [offset for offset, _ in starts[1:]] + [kernel.code_size]
+    ends = [offset for offset, _ in starts[1:]] + [len(kernel.code)]
     return [
         {"name": name, "offset": offset, "size": end - offset} for (offset, name), end in zip(starts, ends, strict=True)
     ]

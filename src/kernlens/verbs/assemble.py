@@ -133,8 +133,8 @@ def _hazards(program: Program, kernel: Kernel, new: NewCode) -> Sequence[str]:
     from kernlens.isa.intel.decode import decode
 
     assert program.device is not None
-    after = decode(program.device, new.code, kernel.compiler)
-    return new_hazards(kernel.instructions, after, new.moves)
+    before, after = (decode(program.device, code, kernel.compiler) for code in (kernel.code, new.code))
+    return new_hazards(before, after, new.moves)
 
 
 def _write(output: str, into: str, binary: bytes) -> None:

@@ -137,17 +137,18 @@ def opened_files(
     program: str | None = None,
     tell: Callable[[str], None] = silent,
 ) -> list[Opened]:
-    """Return what is in these paths, for each of the devices and by each of the toolchains; with ``stages`` sources with the
-    stages of their compiles, ``with_counts`` kernels too that were observed and have no machine code. ``project`` is the
-    ``kernlens.toml`` that counts for sources in place of the nearest, ``program`` is ``of_program``'s pattern, ``is_cached``
-    and ``tell`` are ``open_all``'s."""
+    """Return what is in these paths, for each of the devices and by each of the toolchains; sources in each variant of their
+    macros and, with ``stages``, with the stages of their compiles; ``with_counts`` kernels too that were observed and have no
+    machine code. ``project`` is the ``kernlens.toml`` that counts for sources in place of the nearest, ``program`` is
+    ``of_program``'s pattern, ``is_cached`` and ``tell`` are ``open_all``'s."""
     openings = [
-        Opening(path, device, toolchain, options, settings_for(path, file=project))
-        if is_source(path)
+        Opening(path, device, toolchain, options, settings, with_counts)
+        if settings
         else Opening(path, device, toolchain, with_counts=with_counts)
         for path in spread(paths)
         for device in dict.fromkeys(devices or (None,))
         for toolchain in dict.fromkeys(toolchains or (None,))
+        for settings in (settings_for(path, file=project).variants(options) if is_source(path) else (None,))
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
@@ -226,7 +227,10 @@ def judged(
         without_budget=tuple(_kernels(unlimited)),
         idle=tuple(rules.idle),
         # A table that has limits on devices alone has none itself.
-        unused=tuple(str(error) for rule, error in rules.unused if rule.bounds),
+        unused=(
+            *(str(error) for rule, error in rules.unused if rule.bounds),
+            *(unused_tables(budget_file) if budget_file else ()),
+        ),
         failing=fail_on,
     )
 

@@ -10,7 +10,9 @@ from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.formats.listings.editable_code import editable_lines
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.isa.intel.assembly_text import code_text
+from kernlens.isa.intel.decode import decode
 from kernlens.model.intel_instructions import packed_of
+from kernlens.toolchain.registered import register_roots
 from kernlens.verbs.absent import whole_of
 from kernlens.verbs.edited_instructions import OldCode
 from kernlens.verbs.programs import select
@@ -49,11 +51,10 @@ def editable_kernel(contents: Contents, names: Sequence[str], device: str | None
 def old_code(program: Program, kernel: Kernel) -> OldCode:
     """Return a kernel's code as that which is edited. Raises UnsupportedError if no libiga64 knows its device, ToolError if
     that crashes on the code."""
-    instructions = kernel.instructions
-    packed = packed_of(instructions)
-    assert packed is not None
     assert program.device is not None
+    register_roots()
     code = bytes(kernel.code)
+    instructions = decode(program.device, code, kernel.compiler)
     text = code_text(program.device, code, list(instructions.offsets), set(instructions.targets), kernel.compiler)
     rows = {offset: row for row, offset in enumerate(instructions.offsets)}
     relocated = set()
@@ -62,7 +63,7 @@ def old_code(program: Program, kernel: Kernel) -> OldCode:
             row = next((rows[at] for at in range(site.offset, site.offset - 16, -1) if at in rows), None)
             if row is not None:
                 relocated.add(row)
-    return OldCode(code, text, packed.branches, relocated, _fixed(program, kernel))
+    return OldCode(code, text, instructions.branches, relocated, _fixed(program, kernel))
 
 
 def _fixed(program: Program, kernel: Kernel) -> int:
@@ -82,12 +83,9 @@ def editable_text(path: str, program: Program, kernel: Kernel) -> list[str]:
     """Return the lines of a kernel's code as text to edit: a header that says what it is and how it is put back, then
     instructions with labels. Raises what ``old_code`` does."""
     old = old_code(program, kernel)
-    instructions = kernel.instructions
-    places = []
     source_map = kernel.source_map
-    for index in range(len(instructions)):
-        place = None if source_map is None else source_map.place(index)
-        places.append(None if place is None else place)
+    rows = {} if source_map is None else {offset: row for row, offset in enumerate(source_map.offsets)}
+    places = [source_map.place(rows[at]) if source_map and at in rows else None for at in old.text.offsets]
     texts = _source_texts(program)
     notes, headings = [], []
     before: tuple[str, int] | None = None
@@ -115,7 +113,7 @@ def editable_text(path: str, program: Program, kernel: Kernel) -> list[str]:
         "unchanged ones keep their bytes, and all old ones keep their source lines.",
     ]
     return editable_lines(
-        map(_plain, head), instructions.offsets, old.text.texts, old.text.targets, notes, list(map(_optional, headings))
+        map(_plain, head), old.text.offsets, old.text.texts, old.text.targets, notes, list(map(_optional, headings))
     )
 
 

@@ -37,8 +37,8 @@ def newest_library(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return newest_root
 
 
-def decoded(codes: list[Code], **options: bool) -> list[IntelInstructions]:
-    return decode_many([(device(code.device), code.code, code.compiler) for code in codes], **options)
+def decoded(codes: list[Code], *, texts: bool = False) -> list[IntelInstructions]:
+    return decode_many([(device(code.device), code.code, code.compiler) for code in codes], texts=texts)
 
 
 def check(codes: list[Code], folder: Path, command: list[str]) -> int:

@@ -10,6 +10,7 @@ import pytest
 from kernlens.analysis.changed_code import change_of
 from kernlens.isa.intel.raw_code import nops_at_end
 from kernlens.loading.program_kernels import ProgramKernels
+from kernlens.model.hash_trailer import HashTrailer
 from kernlens.model.intel_instructions import END_OF_THREAD, ILLEGAL, LABEL, IntelInstructions
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.stated_code import StatedCode
@@ -29,12 +30,12 @@ TABLE = LineTable(
     flags=bytes((1, 1, 1, 2)),
     find_code_ends=lambda: {"the debug data's unit": SIZE},
 )
-#: The moves to the null register that the compiler leaves behind the end.
-MARK = [record(88 + 16 * number, destination=(0, 0, 1, 1, 0)) for number in range(4)]
 STATED = StatedCode(end=SIZE, sites=((28, (12,)),))
 
 
-def code(*more: bytes, end: int = END_OF_THREAD, target: int = 56, joined: int = JOIN) -> IntelInstructions:
+def code(
+    *more: bytes, end: int = END_OF_THREAD, target: int = 56, joined: int = JOIN, trailer: int | None = None
+) -> IntelInstructions:
     records = [
         record(0),
         record(16),
@@ -43,7 +44,8 @@ def code(*more: bytes, end: int = END_OF_THREAD, target: int = 56, joined: int =
         record(56, opcode=joined),
         record(72, opcode=SEND, flags=end),
     ]
-    return IntelInstructions(b"".join([*records, *more]), NAMES, list)
+    held = None if trailer is None else HashTrailer(trailer, 1, 1)
+    return IntelInstructions(b"".join([*records, *more]), NAMES, list, trailer=held)
 
 
 def change(
@@ -77,12 +79,20 @@ def test_code_behind_the_end_of_a_thread_changes_nothing_before_it() -> None:
     assert change(crossing, longer) == "the line table describes 88 bytes, the kernel has 120"
 
 
-@pytest.mark.parametrize("behind", [[record(88, opcode=NOP)], MARK, [record(88, opcode=NOP), *MARK]])
-def test_what_belongs_to_the_end_is_not_behind_it(behind: list[bytes]) -> None:
+@pytest.mark.parametrize(("behind", "trailer"), [([NOP], None), ([], 88), ([NOP], 104)])
+def test_what_belongs_to_the_end_is_not_behind_it(behind: list[int], trailer: int | None) -> None:
     """As much padding was put in before it as it is long."""
-    longer = memoryview(bytes(CODE) + b"\x22" * 16 * len(behind))
-    words = f"the line table describes 88 bytes, the kernel has {len(longer)}"
-    assert change(code(*behind), longer) == words
+    size = 16 * len(behind) + (64 if trailer else 0)
+    held = code(*(record(88, opcode=opcode) for opcode in behind), trailer=trailer)
+    words = f"the line table describes 88 bytes, the kernel has {88 + size}"
+    assert change(held, memoryview(bytes(CODE) + b"\x22" * size)) == words
+
+
+@pytest.mark.parametrize(("end", "words"), [(152, None), (120, "the code that is described ends within")])
+def test_the_hash_of_the_compiler_is_described_whole(end: int, words: str | None) -> None:
+    longer, table = memoryview(bytes(CODE) + b"\x22" * 64), replace(TABLE, offsets=array("I", (0, 16, 88, end)))
+    told = change_of(longer[:end], StatedCode(end=end), ending_at(end, table), lambda: code(trailer=88))
+    assert (told and told[: len(words or "")]) == words
 
 
 def test_less_code_than_the_table_describes() -> None:
@@ -148,13 +158,10 @@ def test_what_generators_put_behind_the_end_of_a_thread() -> None:
 
 
 def test_what_compilers_put_behind_the_end_of_a_thread() -> None:
-    nop, mark = record(88, opcode=NOP), MARK
-    assert code(*mark).ends_thread(10, 0)
+    nop = record(88, opcode=NOP)
     assert code(nop).ends_thread(7, 1)
     assert not code(nop).ends_thread(7, 0), "not on each device"
-    assert code(nop, *mark).ends_thread(11, 1)
     assert not code(nop, nop).ends_thread(8, 1), "never two"
-    assert not code(*mark, record(152, opcode=NOP)).ends_thread(11, 1), "the mark is the last"
 
 
 @pytest.mark.parametrize("opcode", [RET, JMPI])
@@ -163,19 +170,20 @@ def test_nothing_stands_behind_the_end_of_a_function(opcode: int) -> None:
     end = record(88, opcode=opcode)
     assert code(end).ends_thread(7, 1)
     assert not code(end, record(104, opcode=NOP)).ends_thread(8, 1)
-    assert not code(end, *MARK).ends_thread(11, 1)
     assert not code(record(88, opcode=opcode, predicate=1)).ends_thread(7, 1)
 
 
-SEND_EOT, PLAIN_SEND, NOP_CODE, MARK_CODE = (
+SEND_EOT, PLAIN_SEND, NOP_CODE, MOVE, ZERO = (
     bytes.fromhex(text)
     for text in (
         "31010380040000000c7f207000000000",
         "31010380000000000c7f207000000000",
         "60000000000000000000000000000000",
         "61000480204201000000000001000000",
+        "61000480204201000000000000000000",
     )
 )
+HASH = MOVE + MOVE + ZERO + MOVE
 
 
 @pytest.mark.parametrize(
@@ -183,12 +191,12 @@ SEND_EOT, PLAIN_SEND, NOP_CODE, MARK_CODE = (
     [
         (SEND_EOT, 0),
         (SEND_EOT + NOP_CODE, 1),
-        (SEND_EOT + NOP_CODE + 4 * MARK_CODE, 1),
-        (SEND_EOT + 4 * MARK_CODE, 0),
+        (SEND_EOT + NOP_CODE + HASH, 1),
+        (SEND_EOT + HASH, 0),
         (SEND_EOT + NOP_CODE * 2, 2),
         (PLAIN_SEND, None),
         (PLAIN_SEND + NOP_CODE, None),
-        (SEND_EOT + 3 * MARK_CODE, None),
+        (SEND_EOT + HASH[16:], None),
         (NOP_CODE, None),
         (b"", None),
     ],
@@ -206,8 +214,8 @@ def test_kernels_of_one_binary_that_end_differently() -> None:
     assert change(code(), stated=replace(STATED, ends_differ=True)) == words
 
 
-def ending_at(end: int) -> LineTable:
-    return replace(TABLE, offsets=array("I", (0, 16, 40, end)), find_code_ends=dict)
+def ending_at(end: int, table: LineTable = TABLE) -> LineTable:
+    return replace(table, offsets=array("I", (*table.offsets[:3], end)), find_code_ends=dict)
 
 
 def test_what_is_described_ends_between_instructions() -> None:
@@ -220,12 +228,6 @@ def test_what_no_device_runs_is_no_compilers() -> None:
     table = replace(TABLE, offsets=array("I", (0, 16, 32, SIZE)))
     held = IntelInstructions(b"".join(illegal), NAMES, list)
     assert change(held, CODE, StatedCode(end=SIZE), table) == "what stands at 0x10 is no instruction"
-
-
-def test_moves_that_write_registers_are_no_mark() -> None:
-    writing = [record(88 + 16 * number, destination=(10, 0, 1, 18, 0)) for number in range(4)]
-    assert code(*MARK).ends_thread(10, 0)
-    assert not code(*writing).ends_thread(10, 0)
 
 
 def test_padding_behind_a_copy_needs_no_decoder() -> None:

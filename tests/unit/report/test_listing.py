@@ -115,6 +115,9 @@ class Parts:
     def instruction_count(self, kernel: Kernel) -> int:
         return len(kernel.instructions)
 
+    def trailer(self) -> None:
+        return None
+
     def operations(self, kernel: Kernel) -> bytes:
         return bytes(len(kernel.instructions))
 

@@ -10,6 +10,7 @@ import pytest
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
 from kernlens.model.figures import figure_named
+from kernlens.model.hash_trailer import HashTrailer
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
@@ -31,7 +32,11 @@ SCRATCH = token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)
 
 
 def decoded(
-    kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
+    kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]],
+    threads: int | None = None,
+    *,
+    texts: bool = False,
+    trailers: Sequence[HashTrailer | None] = (),
 ) -> list[IntelInstructions]:
     """Stand in for ``decode_many``: the first of 16 bytes is the number of the instruction's kind."""
     return [_instructions(bytes(code)[::16]) for _, code, _ in kernels]

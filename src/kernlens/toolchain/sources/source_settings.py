@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from kernlens import log
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, likeliest
 from kernlens.formats.budget_file import NAME
 from kernlens.model.compiler_options import LINE_OPTIONS
@@ -55,12 +55,24 @@ class SourceSettings:
     def sets(self, stated: str = "") -> list[tuple[str, str]]:
         """Return what ``options`` does for each choice of the macros' values, each with the part of it that is not the same
         in all: the ``stated`` options, and macros with several values. Raises KernlensError for too many."""
-        count = math.prod(len(values) for _, values in self.macros)
+        self._check_count(self.macros)
+        return list(self._choices(stated))
+
+    def variants(self, stated: str = "") -> list[SourceSettings]:
+        """Return the settings of each choice of the macros' values that the ``stated`` options leave open. Raises KernlensError
+        for too many."""
+        taken = {name for name, _ in _named(stated)}
+        macros = [(name, values[:1] if f"-D {name}" in taken else values) for name, values in self.macros]
+        self._check_count(macros)
+        choices = itertools.product(*([(name, (value,)) for value in values] for name, values in macros))
+        return [replace(self, macros=chosen) for chosen in choices]
+
+    def _check_count(self, macros: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+        count = math.prod(len(values) for _, values in macros)
         if count > SETS_LIMIT:
             raise KernlensError(
                 f"{self.file}: the values of define have {count:,} combinations; the limit is {SETS_LIMIT:,}"
             )
-        return list(self._choices(stated))
 
     def _choices(self, stated: str) -> Iterator[tuple[str, str]]:
         if not self.patterns:
