@@ -101,6 +101,7 @@ export class CodePane extends Linked {
       onHover: (line) => around.hover(this, line),
       onPin: (line) => around.pin(this, line),
       onCursor: (line) => around.cursor(this, line),
+      meaning: (word, line) => this.meaning(word, line, around),
     });
     // What wraps goes on below the operands.
     this.pane.element.style.setProperty("--hang", `${short ? columns.head + columns.size : 32}ch`);
@@ -108,30 +109,21 @@ export class CodePane extends Linked {
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.attach(this.strip.canvas);
     this.blocks = new Blocks(this, (row) => around.goToRow(row));
-    this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
   }
 
   /** Words that do more than pin their row: tokens, registers, labels, and the arrow that folds. */
-  private clicked(event: MouseEvent, around: CodeSurroundings): void {
-    const word = event.target;
-    if (!(word instanceof HTMLElement) || !this.pane.view.state.selection.main.empty) return;
-    const line = this.pane.lineAtY(event.clientY);
+  private meaning(word: Element, line: number, around: CodeSurroundings): (() => void) | null {
     const row = this.rowAt(line);
-    const registers = row < 0 ? [] : Array.from(word.closest(".cm-line")?.querySelectorAll(".t-r") ?? []).filter((each) => /^[-~(]*r\d/.test(each.textContent ?? ""));
-    const register = registers.includes(word) ? namedIn(this.parsed[row])[registers.indexOf(word)] : undefined;
-    if (row < 0) {
-      if (word.closest(".header") !== null) this.toggle(line);
-    } else if (word.classList.contains("token")) {
-      around.follow(row, word.textContent ?? "");
-    } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
-      const offset = Number.parseInt(word.textContent?.slice(1) ?? "", word.textContent?.startsWith("→") ? 16 : 10);
-      around.goToRow(this.branchTo(row, offset));
-    } else if (register !== undefined) {
-      around.register(this, line, register.register, register.isWritten);
-    } else {
-      return;
+    if (row < 0) return word.closest(".header") === null ? null : () => this.toggle(line);
+    const text = word.textContent ?? "";
+    if (word.classList.contains("token")) return () => around.follow(row, text);
+    if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
+      const offset = Number.parseInt(text.slice(1), text.startsWith("→") ? 16 : 10);
+      return () => around.goToRow(this.branchTo(row, offset));
     }
-    event.stopPropagation();
+    const registers = Array.from(word.closest(".cm-line")?.querySelectorAll(".t-r") ?? []).filter((each) => /^[-~(]*r\d/.test(each.textContent ?? ""));
+    const register = registers.includes(word) ? namedIn(this.parsed[row])[registers.indexOf(word)] : undefined;
+    return register === undefined ? null : () => around.register(this, line, register.register, register.isWritten);
   }
 
   /** Where a branch goes: to the instruction at this offset, if there is one. */
