@@ -44,7 +44,7 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     contexts = []
 
     def open_one(
-        shown: ExploreDocument | Path, *, width: int = 1440, height: int = 900, theme: str = "light", at: str = ""
+        shown: ExploreDocument | Path, *, width: int = 1600, height: int = 900, theme: str = "light", at: str = ""
     ) -> Viewer:
         path = shown if isinstance(shown, Path) else tmp_path / f"report{len(opened)}.html"
         if isinstance(shown, ExploreDocument):

@@ -19,6 +19,17 @@ SPILLING = re.compile(
 COSTLIEST = re.compile(r"Line (\d+) has ([\d,]+) of the ([\d,]+) instructions in the line table: no line has more\.")
 
 
+#: The first row in sight of each pane that is lit, with its line.
+LIT = """() => ["source", "gen"].map(pane => {
+  const scroller = document.getElementById("kernlens").shadowRoot.querySelector(`.${pane} .cm-scroller`);
+  const box = scroller.getBoundingClientRect();
+  const isLit = cell => getComputedStyle(cell).getPropertyValue("--bar").trim() !== "";
+  const isSeen = cell => cell.getBoundingClientRect().top >= box.top && cell.getBoundingClientRect().bottom <= box.bottom;
+  const cell = [...scroller.querySelectorAll(".cm-gutterElement")].find(each => isLit(each) && isSeen(each));
+  return [pane, parseInt(cell?.querySelector(pane === "gen" ? ".from" : ".ln").textContent)];
+})"""
+
+
 @pytest.mark.parametrize(("source", "name"), [("diffuse.cl", "diffuse_pde"), ("sharpen.cl", "sharpen_hblur")])
 def test_the_first_answer_at_first_sight(open_report: Open, darktable_kernels: Path, source: str, name: str) -> None:
     programs = kernlens.compile(darktable_kernels / source, "dg2", toolchain=SYSTEM)
@@ -41,6 +52,9 @@ def test_the_first_answer_at_first_sight(open_report: Open, darktable_kernels: P
         counts = {line: sum(map(len, code.runs)) for (_, line), code in kernel.source_map.lines.items()}
         assert counts[int(match[1])] == int(match[2]) == max(counts.values())
         assert int(match[3].replace(",", "")) == len(kernel.instructions)
+    # The page opens on it: it is lit in all panes, and in sight, before anything is clicked.
+    assert viewer.tab.evaluate(LIT) == [["source", int(match[1])], ["gen", int(match[1])]]
+    assert viewer.find("footer .pinned").inner_text() == ""
     assert viewer.axe_in_both_themes() == []
     # By the keyboard alone: the line is lit in all panes, and in sight.
     button.focus()

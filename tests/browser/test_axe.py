@@ -67,7 +67,7 @@ def test_in_a_narrow_window(open_report: Open, sharpen_page: Path, width: int) -
 def test_while_a_source_is_edited(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "some.cl").write_text(KERNELS)
     with serving(tmp_path / "some.cl", "--device", "dg2") as server:
-        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context = browser.new_context(viewport={"width": 1600, "height": 900})
         tab = context.new_page()
         tab.set_default_timeout(LONG)
         tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}&k=twice")

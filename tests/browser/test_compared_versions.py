@@ -36,7 +36,7 @@ def tab(browser: Browser) -> Iterator[Callable[..., Viewer]]:
     """Opens an address in a browser of its own."""
     with ExitStack() as contexts:
 
-        def new(address: str, width: int = 1440) -> Viewer:
+        def new(address: str, width: int = 1600) -> Viewer:
             context = browser.new_context(viewport={"width": width, "height": 900})
             contexts.callback(context.close)
             context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def viewer(browser: Browser, server: Server) -> Iterator[Viewer]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context = browser.new_context(viewport={"width": 1600, "height": 900})
     tab = context.new_page()
     tab.set_default_timeout(20_000)
     tab.add_init_script(LISTEN)

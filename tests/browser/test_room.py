@@ -35,10 +35,11 @@ ROWS_READ = """async () => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "most"), [(1440, 0.01), (1024, 0.1), (390, 1)])
+@pytest.mark.parametrize(("width", "most"), [(1600, 0.01), (1440, 0.01), (1024, 0.11), (390, 1)])
 def test_no_operand_is_cut(open_report: Open, sharpen_page: Path, width: int, most: float) -> None:
     viewer = open_report(sharpen_page, width=width, height=900)
     show_code(viewer)
+    show_prologue(viewer)
     read = viewer.tab.evaluate(ROWS_READ)
     assert read["all"] == 245
     assert read["cut"] == 0
@@ -48,12 +49,31 @@ def test_no_operand_is_cut(open_report: Open, sharpen_page: Path, width: int, mo
 
 def test_a_window_that_was_narrow_gives_the_code_its_width(open_report: Open, sharpen_page: Path) -> None:
     viewer = open_report(sharpen_page, width=390, height=900)
-    for width, most in ((1024, 0.1), (1440, 0)):
+    show_code(viewer)
+    show_prologue(viewer)
+    for width, most in ((1024, 0.11), (1440, 0)):
         viewer.tab.set_viewport_size({"width": width, "height": 900})
         viewer.tab.wait_for_timeout(200)
         read = viewer.tab.evaluate(ROWS_READ)
         assert read["all"] == 245
         assert read["wraps"] <= most * read["all"], width
+
+
+@pytest.mark.parametrize("width", [1280, 1366, 1440])
+def test_the_source_has_its_room_first(open_report: Open, sharpen_page: Path, width: int) -> None:
+    viewer = open_report(sharpen_page, width=width)
+    shares = """() => ["main", ".source-pane"].map(name =>
+      document.getElementById("kernlens").shadowRoot.querySelector(name).clientWidth)"""
+    whole, source = viewer.tab.evaluate(shares)
+    assert source >= 0.45 * whole - 5
+    # What the panes were filled with behind another view has its room as well.
+    for view in ("passes", "panes"):
+        viewer.find(f"button[data-view={view}]").click()
+    viewer.find("nav .k", has_text="vblur").click()
+    viewer.find("button[data-view=passes]").click()
+    viewer.find("nav .k", has_text="hblur").click()
+    viewer.find("button[data-view=panes]").click()
+    assert viewer.tab.evaluate(shares) == [whole, source]
 
 
 def test_the_source_is_read_beside_the_code(open_report: Open, sharpen_page: Path) -> None:
@@ -62,6 +82,13 @@ def test_the_source_is_read_beside_the_code(open_report: Open, sharpen_page: Pat
     box = viewer.find(".source-pane").bounding_box()
     assert box is not None
     assert box["width"] >= 320
+
+
+def show_prologue(viewer: Viewer) -> None:
+    """Open the row that the prologue is folded into."""
+    viewer.find(".gen .cm-scroller").evaluate("scroller => { scroller.scrollTop = 0; }")
+    viewer.find(".gen .cm-foldPlaceholder", has_text="prologue").click()
+    viewer.find(".gen .cm-foldPlaceholder").wait_for(state="detached")
 
 
 def show_code(viewer: Viewer) -> None:

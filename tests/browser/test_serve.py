@@ -28,7 +28,7 @@ def open_served(browser: Browser) -> Iterator[OpenServed]:
     tabs = []
 
     def open_one(server: Server) -> Viewer:
-        tab = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        tab = browser.new_context(viewport={"width": 1600, "height": 900}).new_page()
         tab.set_default_timeout(60_000)
         tab.add_init_script(LISTEN)
         tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}")
@@ -133,7 +133,7 @@ def test_the_editor_stays_where_it_is(tmp_path: Path, open_served: OpenServed) -
         top = viewer.line("source", "data[90] =").bounding_box()
         viewer.find(".source-pane .opt", has_text="Edit").click()
         viewer.tab.keyboard.insert_text(" ")
-        viewer.find(".stage-pane.folded").wait_for()
+        viewer.find(".stage-pane").wait_for(state="detached")
         compiled(viewer)
         for box, wide in (
             (viewer.line("source", "data[90] =").bounding_box(), viewer.find(".source .cm-scroller").bounding_box()),
@@ -231,7 +231,7 @@ def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open
             box = message.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] <= pane["x"] + pane["width"]
-        viewer.tab.set_viewport_size({"width": 1440, "height": 900})
+        viewer.tab.set_viewport_size({"width": 1600, "height": 900})
         viewer.find(".said button[title='Write count in place of cuont']").click()
         viewer.find(".said button[title='Insert ;']").click()
         viewer.line("source", "int last = count - 1;").wait_for()

@@ -72,6 +72,6 @@ def test_the_header_stays_whole_after_an_edit(tmp_path: Path, open_served: OpenS
             assert help_button is not None
             assert help_button["x"] + help_button["width"] <= width
             assert viewer.find("header").evaluate("element => element.scrollWidth <= element.clientWidth")
-        viewer.tab.set_viewport_size({"width": 1440, "height": 900})
+        viewer.tab.set_viewport_size({"width": 1600, "height": 900})
         name = viewer.find(".pick .name")
         assert name.evaluate("element => element.scrollWidth <= element.clientWidth")

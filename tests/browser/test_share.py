@@ -58,7 +58,7 @@ def reader(browser: Browser) -> Iterator[Callable[[], Reader]]:
     with ExitStack() as contexts:
 
         def new() -> Reader:
-            context = browser.new_context(viewport={"width": 1440, "height": 900})
+            context = browser.new_context(viewport={"width": 1600, "height": 900})
             contexts.callback(context.close)
             return Reader(context)
 

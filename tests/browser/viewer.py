@@ -138,7 +138,7 @@ class Viewer:
             """() => {
               const root = document.getElementById("kernlens").shadowRoot;
               const cut = [];
-              const zones = ["header", ".build", "nav", ".head", ".rail", ".note", "aside", "footer", ".switcher", ".message",
+              const zones = ["header", ".build", "nav", ".head", ".note", "aside", "footer", ".switcher", ".message",
                 "dialog[open]"];
               for (const element of root.querySelectorAll(zones.map(zone => zone + " *").join())) {
                 if (element.children.length > 0 || element.textContent.trim() === "") continue;

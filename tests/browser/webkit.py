@@ -43,7 +43,7 @@ class WebKit(WebDriver):
         answer = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": {"timeouts": timeouts}}})
         self.version = f"{answer['capabilities']['browserName']} {answer['capabilities']['browserVersion']}"
         self._session = f"/session/{answer['sessionId']}"
-        self._ask("POST", f"{self._session}/window/rect", {"x": 0, "y": 0, "width": 1440, "height": 900})
+        self._ask("POST", f"{self._session}/window/rect", {"x": 0, "y": 0, "width": 1600, "height": 900})
 
     def _ask(self, method: str, path: str, words: dict[str, Any] | None = None) -> Any:
         body = None if words is None else json.dumps(words)

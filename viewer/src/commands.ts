@@ -94,7 +94,7 @@ function nextWait(app: App, by: number): void {
   if (kernel === null) return;
   const { waits } = kernel.code;
   if (waits === null) return app.tell(sentence(kernel.missing.waits ?? kernel.missing.code ?? "there is no machine code"));
-  if (!app.pinning.step(waits.long, by)) app.tell(`No instruction waits ${LONG} cycles or more (${ORIGIN}).`);
+  if (!app.pinning.step(waits.longest, by)) app.tell(`No instruction waits ${LONG} cycles or more (${ORIGIN}).`);
 }
 
 /** Pins the next instruction that spills a register or fills it again. */

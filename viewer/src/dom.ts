@@ -142,6 +142,7 @@ export function hex(offset: number): string {
 export function percent(part: number, whole: number): string {
   if (whole <= 0) return "–";
   const share = (100 * part) / whole;
+  if (part > 0 && share < 0.05) return "<0.1";
   // Of binary fractions only a quarter is a half of a tenth that toFixed rounds up to an odd digit.
   return share % 1 === 0.25 ? `${Math.floor(share)}.2` : share.toFixed(1);
 }

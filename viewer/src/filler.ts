@@ -3,6 +3,7 @@ import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
 import { LONG, ORIGIN } from "./document/waits";
 import { count, fill, h, plural } from "./dom";
+import { answerOf } from "./frame/answer";
 import { type Kind, NAMES, type Slot } from "./frame/slot";
 import { failure } from "./frame/message";
 import { picker, shortest } from "./frame/tabs";
@@ -165,7 +166,7 @@ export class Filler {
     if (this.hasBlocks && TIGHT.matches && code !== null) this.page.layout.bringToFront(code);
     for (const slot of this.page.layout.slots) {
       const isInTheWay = slot.kind === "stage" ? !ROOMY.matches : slot.kind === "source" && TIGHT.matches;
-      if (this.hasBlocks && isInTheWay) slot.fold("blocks", "folded for the blocks");
+      if (this.hasBlocks && isInTheWay) slot.fold("blocks", "Behind the blocks: b closes these");
       else slot.unfold("blocks");
     }
   }
@@ -196,7 +197,7 @@ export class Filler {
     // What the kernel uses comes before it.
     const own = stage.functions.find(([name]) => name === kernel.name)?.[1] ?? stage.place.findIndex((place) => place >= 0) - 2;
     // Lines have their heights when they were drawn once.
-    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.pinning.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
+    if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.pinning.links.pinned === null && this.pinning.links.lead === null && pane.pane.show(pane.lineOf(own), "start"));
   }
 
   private async source(slot: Slot, kernel: Kernel): Promise<void> {
@@ -220,7 +221,7 @@ export class Filler {
     const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
     const next = asked ? "" : "Build with -gline-tables-only to have them.";
     if (isBare && path === "") {
-      slot.fold("lines", "no lines are known");
+      slot.fold("lines", reason);
       return slot.message(h("p", {}, reason), h("p", { class: "dim" }, `${next} The machine code is shown all the same.`));
     }
     slot.unfold("lines");
@@ -240,7 +241,7 @@ export class Filler {
     return known ?? { path, chunk: null, missing: "its text was not recorded" };
   }
 
-  /** The file that a slot shows of another kernel: the pinned line's, else the one with most code. */
+  /** The file that a slot shows of another kernel: the pinned line's, else that of the line to look at first, or the one with most code. */
   private pathFor(slot: Slot): string {
     const { page, kernel } = this;
     if (slot.kind !== "source" || kernel === null) return "";
@@ -249,8 +250,9 @@ export class Filler {
     const edited = compiler?.pathOf(kernel.program) ?? null;
     if (slot.path === "" && edited !== null) return edited;
     if (compiler?.hasMade(kernel.program) && (compiler.paneOf(kernel.program, slot.path) !== null || kernel.files.includes(slot.path))) return slot.path;
-    const pinned = page.state.line?.path;
-    return pinned !== undefined && kernel.files.includes(pinned) ? pinned : (this.files()[0] ?? kernel.files[0] ?? "");
+    if (kernel.files.includes(page.state.line?.path ?? "")) return page.state.line?.path ?? "";
+    const answer = kernel.row < 0 || kernel.problem !== null ? null : answerOf(kernel);
+    return answer !== null ? kernel.files[kernel.places.keyFile[answer.key]] : (this.files()[0] ?? kernel.files[0] ?? "");
   }
 
   /** Files with code of this kernel, most first. */
@@ -330,10 +332,10 @@ export class Filler {
 
   /** What walks through the machine code: waits, spills, blocks. */
   private steps({ code }: Kernel): HTMLElement[] {
-    const step = (words: string, rows: ArrayLike<number>, title: string): HTMLElement[] =>
+    const step = (words: string, rows: readonly number[] | Int32Array, title: string): HTMLElement[] =>
       rows.length === 0 ? [] : [h("button", { class: "opt step", type: "button", title, onclick: () => void this.pinning.step(rows, 1) }, `${words} `, h("b", {}, count(rows.length)))];
     return [
-      ...step("Next wait", code.waits?.long ?? [], `The next instruction that waits ${LONG} cycles or more (w, W): ${ORIGIN}`),
+      ...step("Next wait", code.waits?.longest ?? [], `The next instruction that waits ${LONG} cycles or more, the longest first (w, W): ${ORIGIN}`),
       ...step("Next spill", code.spills, "The next instruction that spills a register or fills it again (s, S)"),
       h("button", { class: "opt", type: "button", "aria-pressed": String(this.hasBlocks), title: "The kernel's blocks as an outline (b)", onclick: () => this.turnBlocks() }, "Blocks"),
     ];

@@ -25,6 +25,8 @@ export interface Target {
 export class Links {
   pinned: Target | null = null;
   exact = false;
+  /** What a kernel opens on: lit as long as nothing is pointed at, until something is pinned. */
+  lead: Target | null = null;
   /** The register that was clicked in the pinned instruction, where it is written or read; null: all of its registers. */
   register: Named | null = null;
   hits: Map<Linked, Int32Array> = new Map();
@@ -81,7 +83,8 @@ export class Links {
     return linked.linesOf({ key: target.key, exact: null });
   }
 
-  hover(kernel: Kernel, target: Target | null): void {
+  hover(kernel: Kernel, hovered: Target | null): void {
+    const target = hovered ?? this.lead;
     // What is pinned stands out already.
     const isPinned = target !== null && target.key >= 0 && target.key === this.pinned?.key;
     this.lighting.hover(kernel, isPinned ? DARK : this.light(target));
@@ -90,6 +93,7 @@ export class Links {
 
   pin(kernel: Kernel, target: Target | null): void {
     this.pinned = target;
+    if (target !== null) this.lead = null;
     const slot = target === null ? null : this.layout.slotOf(target.linked);
     const selected = target !== null && target.row >= 0 && slot !== null ? `.slot${slot.number} .R${target.row}` : null;
     const held = this.held(target);
@@ -101,6 +105,7 @@ export class Links {
   /** Nothing is shown that could be pinned. */
   clear(): void {
     this.pinned = null;
+    this.lead = null;
     this.exact = false;
     this.lighting.clear();
   }
@@ -158,7 +163,7 @@ export class Links {
 
   /** Marks in rulers what is hovered, pinned and found; and says beside the tabs how much it is. */
   mark(hovered: Target | null): void {
-    const target = this.pinned ?? hovered;
+    const target = this.pinned ?? hovered ?? this.lead;
     for (const slot of this.layout.slots) {
       const { linked } = slot;
       if (linked === null) continue;

@@ -5,7 +5,7 @@ import type { Slot } from "./frame/slot";
 import { failure } from "./frame/message";
 import type { Page } from "./page";
 
-/** Says why a kernel has no stages, and what to do to have them, in a rail: their width is for the others. */
+/** Says why a kernel has no stages, and what to do to have them, in a folded pane: its width is for the others. */
 export function noStages(slot: Slot, kernel: Kernel, page: Page): void {
   if (kernel.row < 0) {
     slot.fold("stages", "nothing compiled");
@@ -20,15 +20,12 @@ export function noStages(slot: Slot, kernel: Kernel, page: Page): void {
   const [reason] = why.split("; ", 1);
   const command = reason === why ? null : why.slice(reason.length + 2).replace(/ keeps them\.?$/, "");
   const parts: Node[] = [];
-  const copy = (name: string, shape: string): HTMLElement =>
-    h("button", { class: shape, type: "button", title: `${command}: copy`, onclick: () => void copyText(command ?? "", (told) => page.tell(told)) }, name);
+  const copy = h("button", { class: "tool", type: "button", title: `${command}: copy`, onclick: () => void copyText(command ?? "", (told) => page.tell(told)) }, "Copy");
   if (compiler?.canTry(kernel.program) === true) {
-    const again = (): HTMLElement => h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them");
-    parts.push(again());
-    slot.fold("stages", "none were kept", again());
-  } else if (command !== null) slot.fold("stages", "none were kept", copy("copy the command", "link"));
-  else slot.fold("stages", "none");
-  slot.message(h("p", {}, sentence(reason)), ...parts, command === null ? "" : h("p", {}, "To have them: ", h("code", {}, command), " ", copy("Copy", "tool")));
+    parts.push(h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them"));
+  }
+  slot.fold("stages", sentence(reason));
+  slot.message(h("p", {}, sentence(reason)), ...parts, command === null ? "" : h("p", {}, "To have them: ", h("code", {}, command), " ", copy));
 }
 
 /** Why a program that is open in the editor has no kernel. */

@@ -1,9 +1,10 @@
 import type { Advice } from "./document/advice";
-import { lastAtMost } from "./document/csr";
 import { h, fill } from "./dom";
 import { adviceSheet } from "./frame/advice";
+import { answerOf } from "./frame/answer";
 import { Inspector } from "./frame/inspector";
 import { peakSheet } from "./frame/peak";
+import type { Kernel } from "./document/kernel";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
 import { tokenWords } from "./machine/explain";
@@ -129,13 +130,12 @@ export class Pinning implements CodeSurroundings {
     if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
   }
 
-  /** Pins the next of these rows, which ascend, after the one that is pinned, or before it; around the end. False if there is none. */
-  step(rows: ArrayLike<number>, by: number): boolean {
+  /** Pins the next of these rows after the one that is pinned, or the one before it, else the first or last; around the end. False if there is none. */
+  step(rows: readonly number[] | Int32Array, by: number): boolean {
     const { codePane, links } = this;
     if (codePane === null || rows.length === 0) return false;
-    const from = links.pinned?.linked === codePane ? links.pinned.row : codePane.rowAt(codePane.pane.cursor);
-    const before = lastAtMost(rows, by > 0 ? from : from - 1);
-    const row = rows[(before + (by > 0 ? 1 : 0) + rows.length) % rows.length];
+    const at = links.pinned?.linked === codePane ? rows.indexOf(links.pinned.row) : -1;
+    const row = rows[(Math.max(at, by > 0 ? -1 : 0) + by + rows.length) % rows.length];
     const slot = this.page.layout.slotOf(codePane);
     if (slot !== null) this.page.layout.bringToFront(slot);
     this.goToRow(row);
@@ -236,11 +236,33 @@ export class Pinning implements CodeSurroundings {
     if (kernel === null) return;
     const target = this.targetOf(state);
     this.links.exact = state.exact && target !== null;
+    this.links.lead = null;
     this.links.pin(kernel, target);
     this.afterPin("replace");
-    if (target === null) return;
+    if (target !== null) this.show(target);
+    else if (kernel.name !== this.led) this.lead(kernel);
+    this.led = kernel.name;
+  }
+
+  /** The kernel whose answer was shown: compiled anew it is the same, and its reader stays where he is. */
+  private led = "";
+
+  private show(target: Target): void {
     if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
     this.bring(target);
+  }
+
+  /** Lights the line to look at first in all panes, and brings it into sight: what a kernel opens on where nothing is pinned. */
+  private lead(kernel: Kernel): void {
+    const { links } = this;
+    const source = this.page.layout.of("source")?.linked;
+    const key = kernel.row < 0 || kernel.problem !== null ? undefined : answerOf(kernel)?.key;
+    if (key === undefined || source == null) return;
+    const [line] = source.linesOf({ key, exact: null });
+    if (line === undefined) return;
+    links.lead = { linked: source, line, row: -1, key };
+    links.hover(kernel, null);
+    this.show(links.lead);
   }
 
   /** Brings what is pinned, and what belongs to it, into sight: after the panel is there, which takes its height from the panes. */

@@ -68,6 +68,11 @@ export class Waits {
   get long(): Int32Array {
     return this.rows.filter((each) => this.cycles[each] >= LONG);
   }
+
+  /** Rows that wait long, the longest first. */
+  get longest(): Int32Array {
+    return this.long.sort((left, right) => this.cycles[right] - this.cycles[left] || left - right);
+  }
 }
 
 const DONE: ReadonlyMap<string, string> = new Map([["load", "read"], ["store", "write"], ["atomic", "atomic"]]);

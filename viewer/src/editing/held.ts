@@ -17,7 +17,7 @@ export class HeldEditor {
   }
 
   hold(edit: Edit, pane: SourcePane): void {
-    for (const slot of this.stages()) slot.fold("editing", "folded while you edit");
+    for (const slot of this.stages()) slot.fold("editing", "Folded while you edit");
     if (this.held?.pane === pane) return;
     this.release();
     this.held = { pane, edit };

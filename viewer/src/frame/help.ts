@@ -8,7 +8,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["j k ↓ ↑", "next, previous line"],
       ["Enter", "pin the line; again, or Esc: unpin"],
       ["n N", "next, previous lit line; with nothing pinned the next hottest"],
-      ["w W", `next, previous instruction that waits ${LONG} cycles or more`],
+      ["w W", `next, previous instruction that waits ${LONG} cycles or more, the longest first`],
       ["s S", "next, previous instruction that spills a register or fills it again"],
       ["b", "blocks: the kernel's flow as an outline beside its code; arrow keys move in it and fold loops"],
       ["Tab, Shift+Tab", "next, previous pane or control"],

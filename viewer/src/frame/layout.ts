@@ -9,10 +9,13 @@ type Mode = "wide" | "medium" | "narrow";
 const KINDS: readonly Kind[] = ["source", "stage", "code"];
 /** What machine code leaves is divided among the others so. */
 const PARTS: Record<Kind, string> = { source: "1.4fr", stage: "1fr", code: "1.6fr" };
-/** The widest that machine code gets by itself, in percent of the page: beside two panes, and beside a single pane. */
-const MOST = [45, 57];
+/** The widest that machine code gets by itself, in percent of the panes: beside two others, and beside one, which is read first. */
+const MOST = [48, 55];
 /** What it leaves to the others, in pixels: a line of source is read in no less. */
 const LEFT = 340;
+/** Where three panes have room beside one another, and where there is room for one. */
+const MEDIUM = "(max-width: 1599px)";
+const NARROW = "(max-width: 760px)";
 
 /** The panes, side by side or behind one another, with splitters between them that keys move, too. */
 export class Layout {
@@ -31,8 +34,8 @@ export class Layout {
 
   constructor() {
     for (const kind of KINDS) this.add(kind);
-    const medium = matchMedia("(max-width: 1299px)");
-    const narrow = matchMedia("(max-width: 760px)");
+    const medium = matchMedia(MEDIUM);
+    const narrow = matchMedia(NARROW);
     const adapt = (): void => {
       this.mode = narrow.matches ? "narrow" : medium.matches ? "medium" : "wide";
       const shares = this.mode === "wide" ? (recall("widths") ?? "").split(",").map(Number) : [];
@@ -43,6 +46,8 @@ export class Layout {
     medium.addEventListener("change", adapt);
     narrow.addEventListener("change", adapt);
     adapt();
+    // What was out of sight, as behind another view, has widths again.
+    new ResizeObserver(() => this.fit()).observe(this.element);
   }
 
   of(kind: Kind): Slot | null {
@@ -102,9 +107,11 @@ export class Layout {
   }
 
   bringToFront(slot: Slot): void {
-    const shown = this.shown();
+    const isShown = this.shown().includes(slot);
     this.front = this.slots.indexOf(slot);
-    if (this.mode !== "wide" && !shown.includes(slot)) this.draw();
+    if (isShown) return;
+    slot.open();
+    this.draw();
   }
 
   private add(kind: Kind, at = this.slots.length): Slot {
@@ -113,17 +120,17 @@ export class Layout {
     return slot;
   }
 
-  /** The slots that there is room for. */
+  /** The slots that there is room for: one that has nothing to show gives its room to the others. */
   private shown(): Slot[] {
     const { slots } = this;
+    const open = slots.filter(({ isFolded }) => !isFolded);
     const front = slots[this.front] ?? slots[0];
     if (this.mode === "narrow") return [front];
-    if (this.mode === "wide") return slots;
-    const left = slots.filter(({ kind }) => kind !== "code");
-    // A rail has nothing to show as long as another has.
-    const open = left.find(({ isFolded }) => !isFolded) ?? left[0];
-    const shown = front.kind === "code" ? open : front;
-    return slots.filter((slot) => slot.kind === "code" || slot === shown);
+    if (open.length === 0) return [front];
+    if (this.mode === "wide") return open;
+    const left = open.filter(({ kind }) => kind !== "code");
+    const shown = left.includes(front) ? front : left[0];
+    return open.filter((slot) => slot.kind === "code" || slot === shown);
   }
 
   private draw(): void {
@@ -131,10 +138,7 @@ export class Layout {
     const parts: HTMLElement[] = [];
     this.splitters = [];
     shown.forEach((slot, index) => {
-      const before = shown[index - 1];
-      const isRail = this.isRail(slot);
-      slot.element.classList.toggle("folded", isRail);
-      if (index > 0 && !isRail && !this.isRail(before)) parts.push(this.splitter(before, slot));
+      if (index > 0) parts.push(this.splitter(shown[index - 1], slot));
       parts.push(slot.element);
       this.pairUp(slot, shown);
     });
@@ -152,12 +156,6 @@ export class Layout {
     this.onChange(null);
   }
 
-  /** Whether a slot is a rail now: alone on the screen, it says what it has to say. */
-  private isRail(slot: Slot): boolean {
-    const shown = this.shown();
-    return slot.isFolded && shown.some(({ isFolded }) => !isFolded) && (this.mode === "wide" || shown[0] !== this.slots[this.front] || slot.kind === "code");
-  }
-
   /** The tabs of the panes, where one is shown. */
   tabs(): void {
     const shown = this.shown();
@@ -166,11 +164,11 @@ export class Layout {
     for (const slot of shown) this.pairUp(slot, shown);
   }
 
-  /** Offers what is behind the left pane, in its head. */
+  /** Offers what is out of sight in the head of the first pane, with the reason where there is one. */
   private pairUp(slot: Slot, shown: readonly Slot[]): void {
-    const behind = this.mode === "medium" && slot.kind !== "code" ? this.slots.filter((other) => other.kind !== "code" && !shown.includes(other)) : [];
+    const behind = this.mode !== "narrow" && slot === shown[0] ? this.slots.filter((other) => !shown.includes(other)) : [];
     slot.pair.hidden = behind.length === 0;
-    fill(slot.pair, ...behind.map((other) => h("button", { type: "button", class: "tab", onclick: () => this.bringToFront(other) }, other.label)));
+    fill(slot.pair, ...behind.map((other) => h("button", { type: "button", class: "tab", title: other.reason, onclick: () => this.bringToFront(other) }, other.label)));
   }
 
   private tab(slot: Slot, front: Slot): HTMLElement {
@@ -192,17 +190,13 @@ export class Layout {
 
   private divide(): void {
     const shown = this.shown();
-    const rails = shown.map((slot) => this.isRail(slot));
-    const open = shown.filter((_, index) => !rails[index]);
-    const most = MOST[open.length > 2 ? 0 : 1];
-    const tracks = shown.map((slot, index) => {
-      if (rails[index]) return "28px";
+    const most = MOST[shown.length > 2 ? 0 : 1];
+    const tracks = shown.map((slot) => {
       if (this.isSized) return `minmax(0,${slot.share}fr)`;
-      const need = slot.kind === "code" && open.length > 1 ? (slot.linked?.width ?? 0) : 0;
-      return need > 0 ? `minmax(0,min(${need}px,${most}vw,100% - ${LEFT}px))` : `minmax(0,${PARTS[slot.kind]})`;
+      const need = slot.kind === "code" && shown.length > 1 ? (slot.linked?.width ?? 0) : 0;
+      return need > 0 ? `minmax(0,min(${need}px,${most}%,100% - ${LEFT}px))` : `minmax(0,${PARTS[slot.kind]})`;
     });
-    let columns = tracks[0] ?? "";
-    for (let index = 1; index < tracks.length; index++) columns += `${rails[index] || rails[index - 1] ? " " : " 5px "}${tracks[index]}`;
+    const columns = tracks.join(" 5px ");
     this.element.style.gridTemplateColumns = columns;
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;

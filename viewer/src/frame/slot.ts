@@ -5,7 +5,7 @@ export type Kind = "source" | "stage" | "code";
 
 export const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
 
-/** A place for a pane: its head with tabs, its body with a pane or a message; or a rail, where it has nothing to say. */
+/** A place for a pane: its head with tabs, its body with a pane or a message. It is folded where it has nothing to say. */
 export class Slot {
   readonly element: HTMLElement;
   readonly tabs = h("div", { class: "tabs", role: "group" });
@@ -16,7 +16,6 @@ export class Slot {
   private readonly note = h("p", { class: "note", hidden: true });
   private readonly body = h("div", { class: "body" });
   private readonly bar = h("div", { class: "progress", hidden: true, "aria-hidden": "true" });
-  private readonly rail = h("div", { class: "rail" });
   linked: Linked | null = null;
   /** The stage that is shown in a stage's slot; "" is the first there is. */
   stage = "";
@@ -24,8 +23,8 @@ export class Slot {
   path = "";
   /** What its tab says where there is room for one pane. */
   label: string;
-  /** Why the slot is a rail, by who folded it; the reader may unfold it. */
-  private readonly folds = new Map<string, (Node | string)[]>();
+  /** Why the slot is folded, by who folded it; the reader may unfold it. */
+  private readonly folds = new Map<string, string>();
   private isOpened = false;
   share = 0;
 
@@ -38,7 +37,7 @@ export class Slot {
     this.element = h("section", { class: `pane ${kind}-pane slot${number}`, "aria-label": NAMES[kind] });
     this.tabs.setAttribute("aria-label", `${NAMES[kind]}: what is shown`);
     const tabs = kind === "stage" ? [this.pair, this.tabs] : [this.tabs, this.pair];
-    this.element.append(this.rail, h("div", { class: "head" }, ...tabs, this.told, this.tools), this.bar, this.note, this.body);
+    this.element.append(h("div", { class: "head" }, ...tabs, this.told, this.tools), this.bar, this.note, this.body);
   }
 
   /** Whether it gives its width away. */
@@ -46,29 +45,27 @@ export class Slot {
     return this.folds.size > 0 && !this.isOpened;
   }
 
-  /** Makes the pane a rail that says why: `by` is who folds it, and who lets it unfold again. Opened by the reader it stays so. */
-  fold(by: string, ...reason: (Node | string)[]): void {
+  /** Why it is folded; "" where it is not. */
+  get reason(): string {
+    return this.isFolded ? (Array.from(this.folds.values()).at(-1) ?? "") : "";
+  }
+
+  /** Gives the pane's width to the others: `by` is who folds it, and who lets it unfold again. Opened by the reader it stays so. */
+  fold(by: string, reason: string): void {
     const isNew = !this.folds.has(by);
     this.folds.set(by, reason);
-    this.tell();
     if (isNew) this.changed();
   }
 
   unfold(by: string): void {
     if (!this.folds.delete(by)) return;
     this.isOpened = false;
-    this.tell();
     this.changed();
   }
 
-  private tell(): void {
-    const reason = Array.from(this.folds.values()).at(-1) ?? [];
-    const open = (): void => {
-      this.isOpened = true;
-      this.changed();
-    };
-    const button = h("button", { type: "button", class: "link", "aria-label": `Open ${NAMES[this.kind]}`, title: "Give this pane its width again", onclick: open }, "open");
-    fill(this.rail, h("b", {}, NAMES[this.kind]), ...reason.map((part) => (typeof part === "string" ? h("span", {}, part) : part)), button);
+  /** The reader wants to see it all the same. */
+  open(): void {
+    this.isOpened = true;
   }
 
   show(linked: Linked): void {

@@ -12,7 +12,7 @@ import { columnsOf, layOut, messageWords, scoreboardOf } from "../machine/operan
 import { parse, type Parsed } from "../machine/parse";
 import { Blocks } from "./blocks";
 import { refreshed } from "./classes";
-import { codeFolding, foldEffect, foldState, unfoldEffect } from "./folding";
+import { FOLDING, foldEffect, isFoldedAt, unfoldEffect } from "./folding";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { GEN, highlight } from "./highlight";
 import { Lane } from "./lane";
@@ -80,7 +80,7 @@ export class CodePane extends Linked {
     // The same scale as the strip's: the register file.
     const most = Math.max(kernel.program.kernels.registers[kernel.row] ?? 0, largest(code.live ?? [], 1));
     this.deepest = Math.min(DEEPEST, largest(code.depth, 0));
-    this.hasWaits = code.waits !== null;
+    this.hasWaits = code.waits?.cycles.some((cycles) => cycles >= SHORT) === true;
     this.pane = new Pane({
       root: around.root,
       kind: "gen",
@@ -88,7 +88,7 @@ export class CodePane extends Linked {
       lines,
       classOf: (line) => this.lineClass(line, around),
       extensions: [
-        codeFolding({ placeholderText: "…" }),
+        FOLDING,
         highlight(GEN),
         cells("numbers", (line) => this.cell(line, around, most)),
         ...(short ? [tokens((line) => tokensOf[rowOfLine[line]] ?? []), showPanel.of(() => ({ top: true, dom: this.heads(columns.head, columns.size) }))] : []),
@@ -101,6 +101,7 @@ export class CodePane extends Linked {
       onHover: (line) => around.hover(this, line),
       onPin: (line) => around.pin(this, line),
       onCursor: (line) => around.cursor(this, line),
+      meaning: (word, line) => this.meaning(word, line, around),
     });
     // What wraps goes on below the operands.
     this.pane.element.style.setProperty("--hang", `${short ? columns.head + columns.size : 32}ch`);
@@ -108,30 +109,23 @@ export class CodePane extends Linked {
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.attach(this.strip.canvas);
     this.blocks = new Blocks(this, (row) => around.goToRow(row));
-    this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
+    if (this.prologue > 0) this.turnPrologue();
   }
 
   /** Words that do more than pin their row: tokens, registers, labels, and the arrow that folds. */
-  private clicked(event: MouseEvent, around: CodeSurroundings): void {
-    const word = event.target;
-    if (!(word instanceof HTMLElement) || !this.pane.view.state.selection.main.empty) return;
-    const line = this.pane.lineAtY(event.clientY);
+  private meaning(word: Element, line: number, around: CodeSurroundings): (() => void) | null {
     const row = this.rowAt(line);
-    const registers = row < 0 ? [] : Array.from(word.closest(".cm-line")?.querySelectorAll(".t-r") ?? []).filter((each) => /^[-~(]*r\d/.test(each.textContent ?? ""));
-    const register = registers.includes(word) ? namedIn(this.parsed[row])[registers.indexOf(word)] : undefined;
-    if (row < 0) {
-      if (word.closest(".header") !== null) this.toggle(line);
-    } else if (word.classList.contains("token")) {
-      around.follow(row, word.textContent ?? "");
-    } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
-      const offset = Number.parseInt(word.textContent?.slice(1) ?? "", word.textContent?.startsWith("→") ? 16 : 10);
-      around.goToRow(this.branchTo(row, offset));
-    } else if (register !== undefined) {
-      around.register(this, line, register.register, register.isWritten);
-    } else {
-      return;
+    if (row < 0) return word.closest(".header") === null ? null : () => this.toggle(line);
+    if (row === 0 && word.closest(".cm-foldPlaceholder, .fold") !== null) return () => this.turnPrologue();
+    const text = word.textContent ?? "";
+    if (word.classList.contains("token")) return () => around.follow(row, text);
+    if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
+      const offset = Number.parseInt(text.slice(1), text.startsWith("→") ? 16 : 10);
+      return () => around.goToRow(this.branchTo(row, offset));
     }
-    event.stopPropagation();
+    const registers = Array.from(word.closest(".cm-line")?.querySelectorAll(".t-r") ?? []).filter((each) => /^[-~(]*r\d/.test(each.textContent ?? ""));
+    const register = registers.includes(word) ? namedIn(this.parsed[row])[registers.indexOf(word)] : undefined;
+    return register === undefined ? null : () => around.register(this, line, register.register, register.isWritten);
   }
 
   /** Where a branch goes: to the instruction at this offset, if there is one. */
@@ -179,29 +173,56 @@ export class CodePane extends Linked {
   /** Folds or unfolds the block of a line. */
   toggle(line: number): void {
     const { view } = this.pane;
-    let header = line;
-    while (header > 0 && this.rowOfLine[header] >= 0) header--;
-    if (this.rowOfLine[header] >= 0) return;
+    if (this.isInPrologue(line)) return this.turnPrologue();
+    const header = this.headerOf(line);
+    if (header < 0) return;
     const block = -1 - this.rowOfLine[header];
     const from = view.state.doc.line(header + 1).to;
     const to = view.state.doc.line(this.lineOf(this.kernel.code.blockEnd(block) - 1) + 1).to;
-    view.dispatch({ effects: (this.isFolded(from) ? unfoldEffect : foldEffect).of({ from, to }), selection: { anchor: from } });
+    view.dispatch({ effects: this.isFolded(from) ? unfoldEffect.of(from) : foldEffect.of({ from, to, words: "…" }), selection: { anchor: from } });
     this.pane.refresh();
+  }
+
+  /** Instructions that the compiler puts before the first of the source, where they are worth a row of their own; 0 for none. */
+  private get prologue(): number {
+    const { flags, count } = this.kernel.code;
+    let rows = 0;
+    while (rows < count && flags[rows] & PROLOGUE && this.lineOfRow[rows] - this.lineOfRow[0] === rows) rows++;
+    return rows < LEAST_FOLDED ? 0 : rows;
+  }
+
+  /** Whether a line is one of the folded prologue. */
+  private isInPrologue(line: number): boolean {
+    const row = this.rowAt(line);
+    return row >= 0 && row < this.prologue && this.isFolded(this.pane.view.state.doc.line(this.lineOf(0) + 1).from);
+  }
+
+  /** Makes one row of the prologue, or shows its instructions. */
+  private turnPrologue(): void {
+    const { view } = this.pane;
+    const { doc } = view.state;
+    const { from } = doc.line(this.lineOf(0) + 1);
+    const words = `prologue: ${plural(this.prologue, "instruction")}, of no source line`;
+    view.dispatch({ effects: this.isFolded(from) ? unfoldEffect.of(from) : foldEffect.of({ from, to: doc.line(this.lineOf(this.prologue - 1) + 1).to, words }) });
+    this.pane.refresh();
+  }
+
+  /** The header of a line's block; -1 where there is none. */
+  private headerOf(line: number): number {
+    let header = line;
+    while (header > 0 && this.rowOfLine[header] >= 0) header--;
+    return this.rowOfLine[header] >= 0 ? -1 : header;
   }
 
   /** Opens the block that a line is in. */
   override reveal(line: number): void {
-    let header = line;
-    while (header > 0 && this.rowOfLine[header] >= 0) header--;
-    if (this.rowOfLine[header] < 0 && this.isFolded(this.pane.view.state.doc.line(header + 1).to)) this.toggle(header);
+    const header = this.headerOf(line);
+    if (header >= 0 && this.isFolded(this.pane.view.state.doc.line(header + 1).to)) this.toggle(header);
+    if (this.isInPrologue(line)) this.turnPrologue();
   }
 
   private isFolded(from: number): boolean {
-    let folded = false;
-    this.pane.view.state.field(foldState, false)?.between(from, from, (start) => {
-      folded ||= start === from;
-    });
-    return folded;
+    return isFoldedAt(this.pane.view, from);
   }
 
   private describe(block: number): string {
@@ -248,6 +269,7 @@ export class CodePane extends Linked {
       return new Cell(`${line} ${folded}`, "header", () => [part("fold", folded ? "▸" : "▾")]);
     }
     const { code } = this.kernel;
+    if (row === 0 && this.pane !== undefined && this.isInPrologue(line)) return new Cell("prologue", "header", () => [part("fold", "▸")]);
     const shade = this.shadeOf(row, around);
     return new Cell(`${line} ${shade}`, this.lineClass(line, around), () => {
       const parts = [part("ln", code.offset[row].toString(16).padStart(4, "0"))];
@@ -359,6 +381,9 @@ function widthOf(font: string): number {
   }
   return width;
 }
+
+/** Fewer instructions of a prologue are not folded. */
+const LEAST_FOLDED = 4;
 
 /** Loops within loops are told apart so far. */
 const DEEPEST = 4;

@@ -18,6 +18,8 @@ export interface PaneOptions {
   onHover(line: number): void;
   onPin(line: number): void;
   onCursor(line: number): void;
+  /** What a click on this element of a line does, where it does not pin the line. */
+  meaning?(word: Element, line: number): (() => void) | null;
 }
 
 const READING = [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-readonly": "true" })];
@@ -99,7 +101,10 @@ export class Pane {
       },
       { passive: true },
     );
-    scroller.addEventListener("click", (event) => this.clicked(event));
+    // A line that is drawn anew under a pressed button, as the one that the cursor comes to, gets no click from the browser.
+    scroller.addEventListener("mousedown", (event) => this.press(event), { capture: true });
+    // What no mouse does is a click alone.
+    scroller.addEventListener("click", (event) => event.detail === 0 && this.press(event, true));
   }
 
   get lineCount(): number {
@@ -302,11 +307,21 @@ export class Pane {
     this.options.onHover(-1);
   }
 
-  private clicked(event: MouseEvent): void {
-    // Selecting text by dragging pins nothing, nor does what stands between lines.
-    if (event.target instanceof Element && event.target.closest(".said") !== null) return;
-    if (event.button !== 0 || !this.view.state.selection.main.empty) return;
-    const line = this.lineAtY(event.clientY);
-    if (line >= 0) this.options.onPin(line);
+  /** What a click does is what stands under the pointer as the button goes down: the panes may move before it comes up. */
+  private press({ target, button, detail, clientX, clientY }: MouseEvent, isWhole = false): void {
+    // What stands between lines, and arrows, have clicks of their own.
+    if (!(target instanceof Element) || target.closest(".said, button, .arrow") !== null || button !== 0 || (detail === 0 && !isWhole)) return;
+    const line = this.lineAtY(clientY);
+    if (line < 0) return;
+    const act = this.options.meaning?.(target, line) ?? (() => this.options.onPin(line));
+    if (isWhole) return act();
+    // Selecting text by dragging does nothing: at the window the editor has its selection.
+    const release = (event: MouseEvent): void => {
+      if (Math.hypot(event.clientX - clientX, event.clientY - clientY) <= STILL && this.view.state.selection.main.empty) act();
+    };
+    window.addEventListener("mouseup", release, { once: true });
   }
 }
+
+/** Pixels that a hand may move while it clicks. */
+const STILL = 6;

@@ -1,5 +1,4 @@
-import { LONG } from "../document/waits";
-import { plural } from "../dom";
+import { largest, plural } from "../dom";
 import type { Linked } from "./linked";
 import { Canvas } from "./ruler";
 
@@ -40,11 +39,22 @@ export class Strip {
       context.fillRect(0, y, (most / whole) * width, 1);
     }
     const { waits, spills } = this.code.kernel.code;
-    context.fillStyle = colours.wait;
-    for (const row of waits?.rows ?? []) if ((waits?.cycles[row] ?? 0) >= LONG) context.fillRect(0, Math.floor((row / this.live.length) * height), width / 5, Math.max(1, devicePixelRatio));
-    context.fillStyle = colours.warn;
     const tick = Math.max(1, devicePixelRatio);
-    for (const row of spills) context.fillRect(width - width / 5, Math.floor((row / this.live.length) * height), width / 5, tick);
+    // Where many share a place, the more there are the darker it is.
+    const ticks = (rows: ArrayLike<number>, colour: string, x: number): void => {
+      const at = new Float64Array(Math.ceil(height / tick));
+      for (let each = 0; each < rows.length; each++) at[Math.floor((rows[each] / this.live.length) * at.length)]++;
+      const most = largest(at, 1);
+      context.fillStyle = colour;
+      at.forEach((many, place) => {
+        if (many === 0) return;
+        context.globalAlpha = most === 1 ? 1 : 0.25 + 0.75 * (many / most);
+        context.fillRect(x, place * tick, width / 5, tick);
+      });
+      context.globalAlpha = 1;
+    };
+    ticks(waits?.long ?? [], colours.wait, 0);
+    ticks(spills, colours.warn, width - width / 5);
     const { view } = this.code.pane;
     const share = (top: number): number => {
       const line = view.state.doc.lineAt(view.lineBlockAtHeight(top).from).number - 1;
