@@ -12,17 +12,16 @@ _TYPES = re.compile(r"[<(]")
 
 
 class SampledKernels:
-    """The samples of a file by their kernels, those of device ``device`` alone if that is a number of the profiler's.
+    """The samples of a file by their kernels.
 
     A profiler prints a C++ name as a demangler writes it, SYCL's as the name of its type; blanks do not count, as
     demanglers of other versions set them otherwise.
     """
 
-    def __init__(self, samples: Samples, device: int | None = None) -> None:
+    def __init__(self, samples: Samples) -> None:
         self.samples = samples
-        self.chosen = [kernel for kernel in samples.kernels if device in (None, kernel.device)]
         self._by_name: dict[str, list[SampledKernel]] = {}
-        for kernel in self.chosen:
+        for kernel in self.samples.kernels:
             self._by_name.setdefault(_spelled(kernel.name), []).append(kernel)
 
     def of(self, name: str) -> Sequence[SampledKernel]:
@@ -38,7 +37,8 @@ class SampledKernels:
     def without(self, names: Iterable[str]) -> list[SampledKernel]:
         """Return the samples that are of none of these kernels, those with most of them first."""
         matched = {id(kernel) for name in names for kernel in self.of(name)}
-        return sorted((kernel for kernel in self.chosen if id(kernel) not in matched), key=lambda kernel: -kernel.total)
+        unmatched = (kernel for kernel in self.samples.kernels if id(kernel) not in matched)
+        return sorted(unmatched, key=lambda kernel: -kernel.total)
 
 
 def _without_types(name: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from kernlens.model.behaviour import ObservedMachine
-from kernlens.model.static_access import StaticAccess
+if TYPE_CHECKING:
+    from kernlens.model.behaviour import ObservedMachine
+    from kernlens.model.static_access import StaticAccess
 
 Line = tuple[str, int]
 #: Banks of local memory conflict from so many times the least number of wavefronts on.

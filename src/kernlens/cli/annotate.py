@@ -52,7 +52,6 @@ _RULES = (
     Rule("--offset", excludes=("--own-lines",), why="prints the instruction's own line and its inlined calls"),
     Rule("--offset", excludes=("csv",), why="prints text or JSON"),
     Rule("--base", needs=("--offset",), why="it is where the kernel of these addresses begins"),
-    option.SAMPLES_DEVICE,
     Rule("--sort samples", needs=("--samples",)),
     Rule("--samples", excludes=("--offset", "--pressure", "--trips"), why="is shown beside lines and instructions"),
     Rule(
@@ -116,7 +115,7 @@ class Asked:
         "--format",
         type=option.Choice(FORMATS),
     )
-    sampled: option.Samples = option.together(option.Samples)
+    samples: str | None = option.samples()
     output: str | None = option.file("Write to this file instead of stdout.", "-o", "--output")
     source: str | None = option.own_source()
     source_roots: tuple[str, ...] = option.source_root()
@@ -175,10 +174,10 @@ def _print_listing(
     from kernlens.verbs.programs import is_observed
 
     kernel_names = asked.kernels
-    if asked.sampled.samples is not None:
+    if asked.samples is not None:
         from kernlens.cli.samples import annotated_samples
 
-        sampled = annotated_samples(asked.sampled.samples, asked.sampled.samples_device, contents)
+        sampled = annotated_samples(asked.samples, contents)
         form = sampled.form(
             format_name, only, asked.top, _width(), has_waits=asked.has_waits, is_printed=asked.is_printed
         )
@@ -211,7 +210,7 @@ def _views(asked: Asked) -> list[Callable[[Program, Kernel], Kernel]]:
         from kernlens.analysis.trip_weights import kernel_with_trips
 
         views.append(lambda _, kernel: kernel_with_trips(kernel, trips))
-    elif not asked.is_own and asked.sampled.samples is None:
+    elif not asked.is_own and asked.samples is None:
         views.append(_observed_view)
     return views
 

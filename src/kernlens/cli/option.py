@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, help_end, together, verb
-from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import show_in_full
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
@@ -321,19 +320,11 @@ def own_lines() -> Any:
     return flag("Show inlined library code under the line of your own files that calls it.", "--own-lines")
 
 
-SAMPLES_DEVICE = Rule("--samples-device", needs=("--samples",), why="it chooses one device of that file")
-
-
-@dataclass(frozen=True)
-class Samples:
-    """The options of a profiler's samples: the ``file``, and of which ``device`` they are to be."""
-
-    samples: str | None = file(
+def samples() -> Any:
+    """Declare a profiler's file of samples."""
+    return file(
         "Show the samples of this profiler's file (CSV of unitrace --stall-sampling, or of Nsight Compute's source page).",
         "--samples",
-    )
-    samples_device: int | None = number(
-        "Use only the samples of this device, by the profiler's number.  [default: all]", "--samples-device"
     )
 
 

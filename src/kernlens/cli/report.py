@@ -14,10 +14,7 @@ from kernlens.dataclass import dataclass
 if TYPE_CHECKING:
     from kernlens.model.trips import Trips
 
-_RULES = (
-    option.SAMPLES_DEVICE,
-    Rule("--stages", excludes=("--redact",), why="shows texts that hold the source"),
-)
+_RULES = (Rule("--stages", excludes=("--redact",), why="shows texts that hold the source"),)
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Asked:
     source: str | None = option.own_source()
     source_roots: tuple[str, ...] = option.source_root()
     is_own: bool = option.own_lines()
-    sampled: option.Samples = option.together(option.Samples)
+    samples: str | None = option.samples()
     sources: Sources = option.together(Sources)
     trips: Trips | None = option.trips()
     unconfined: bool = option.unconfined()
@@ -59,9 +56,9 @@ def command(asked: Asked) -> None:
         from kernlens.verbs.weighed import weighed_contents
 
         contents = weighed_contents(contents, asked.trips)
-    sampled = read_samples(asked.sampled)
+    sampled = read_samples(asked.samples)
     if sampled is not None:
-        tell_unmatched(asked.sampled.samples, sampled, contents.programs)
+        tell_unmatched(asked.samples, sampled, contents.programs)
     with Progress("decoding", quiet=asked.as_json, later=True) as progress:
         pieces = report_page(
             contents,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from kernlens.analysis.placed_samples import PlacedSamples
     from kernlens.analysis.sampled_kernels import SampledKernels
     from kernlens.cli.listings import Form
-    from kernlens.cli.option import Samples
     from kernlens.loading import Contents
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
@@ -109,7 +108,7 @@ class AnnotatedSamples:
         samples = self.sampled.samples
         return {
             "profiler": samples.profiler,
-            "total": sum(kernel.total for kernel in self.sampled.chosen),
+            "total": sum(kernel.total for kernel in samples.kernels),
             "reasons": [
                 {"name": reason.name, "is_stall": reason.is_stall, "waits_for": reason.awaits}
                 for reason in samples.reasons
@@ -143,14 +142,13 @@ class AnnotatedSamples:
         return Lines(lines, csv_line((*COLUMNS, *columns)))
 
 
-def read_samples(asked: Samples) -> SampledKernels | None:
-    """Return the samples of ``--samples`` and ``--samples-device``, None if there is neither. Raises KernlensError if the file
-    cannot be read."""
-    if asked.samples is None:
+def read_samples(path: str | None) -> SampledKernels | None:
+    """Return the samples of ``--samples``, None if it is not given. Raises KernlensError if the file cannot be read."""
+    if path is None:
         return None
     from kernlens.verbs.sample_file import open_samples
 
-    return open_samples(asked.samples, asked.samples_device)
+    return open_samples(path)
 
 
 def tell_unmatched(path: str | None, sampled: SampledKernels, programs: Sequence[Program]) -> SampleMatches:
@@ -164,10 +162,10 @@ def tell_unmatched(path: str | None, sampled: SampledKernels, programs: Sequence
     return matches
 
 
-def annotated_samples(path: str, device: int | None, contents: Contents) -> AnnotatedSamples:
+def annotated_samples(path: str, contents: Contents) -> AnnotatedSamples:
     """Return the samples of a file with the kernels of these contents that they are of. Raises what ``read_samples`` and
     ``tell_unmatched`` raise."""
     from kernlens.verbs.sample_file import open_samples
 
-    sampled = open_samples(path, device)
+    sampled = open_samples(path)
     return AnnotatedSamples(sampled, tell_unmatched(path, sampled, contents.programs))

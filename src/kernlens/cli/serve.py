@@ -51,12 +51,12 @@ class Asked:
     include: tuple[str, ...] = option.folders("Let compiles include files from this folder", "--include")
     source_roots: tuple[str, ...] = option.source_root()
     is_own: bool = option.own_lines()
-    sampled: option.Samples = option.together(option.Samples)
+    samples: str | None = option.samples()
     unconfined: bool = option.unconfined()
     as_json: bool = option.json()
 
 
-@option.verb(Asked, "kernlens serve blur.klens", rules=[option.SAMPLES_DEVICE])
+@option.verb(Asked, "kernlens serve blur.klens")
 def command(asked: Asked) -> None:
     """Show programs in the browser: source, stages and machine code side by side. Edit the source there and recompile.
 
@@ -110,7 +110,7 @@ def _served(asked: Asked, limits: Limits) -> Served:
     from kernlens.explorer.served import SourceBuild, open_served
     from kernlens.toolchain.toolchains import DEFAULT
 
-    sampled = read_samples(asked.sampled)
+    sampled = read_samples(asked.samples)
     with Progress("opening", quiet=asked.as_json, later=True) as progress:
         served = open_served(
             asked.paths,
@@ -125,7 +125,7 @@ def _served(asked: Asked, limits: Limits) -> Served:
             on_progress=progress.show,
         )
     if sampled is not None:
-        tell_unmatched(asked.sampled.samples, sampled, served.programs)
+        tell_unmatched(asked.samples, sampled, served.programs)
     return served
 
 

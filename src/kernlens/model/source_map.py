@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, compress, islice, pairwise, repeat
-from operator import getitem, is_not, ne
+from operator import attrgetter, getitem, is_not, ne
 from typing import TypeVar
 
 from kernlens.dataclass import dataclass, field
@@ -311,26 +311,27 @@ class SourceMap:
     @cached_property
     def _table_stacks(self) -> list[tuple[SourcePlace, ...]]:
         """The calls around each instruction in the debug data. Raises FormatError if that is too much."""
-        calls = self.table.inlined
+        calls = [call for call in self.table.inlined if call.low < call.high]
         frames: list[tuple[SourcePlace, ...]] = [()] * len(self.offsets)
-        ends: list[tuple[int, InlinedCall]] = sorted(
-            ((call.high, call) for call in calls if call.low < call.high), key=lambda end: end[0]
-        )
-        starts = sorted((call for call in calls if call.low < call.high), key=lambda call: call.low)
-        boundaries = sorted({call.low for call in starts} | {call.high for call in starts})
+        starts, ends = sorted(calls, key=attrgetter("low")), sorted(calls, key=attrgetter("high"))
+        boundaries = sorted({call.low for call in calls} | {call.high for call in calls})
         offsets = self.offsets
-        active: dict[int, InlinedCall] = {}
+        active: dict[int, tuple[InlinedCall, SourcePlace]] = {}
+        #: The scheduler has the same calls alternate: their stacks are one object, by the places in it.
+        shared: dict[tuple[int, ...], tuple[SourcePlace, ...]] = {}
+        places: dict[tuple[int, int, int], SourcePlace] = {}
         room = FRAMES + FRAMES_PER_INSTRUCTION * len(offsets)
         next_start = next_end = 0
         for boundary, following in pairwise(boundaries):
-            while next_end < len(ends) and ends[next_end][0] <= boundary:
-                call = ends[next_end][1]
+            while next_end < len(ends) and ends[next_end].high <= boundary:
+                call = ends[next_end]
                 next_end += 1
-                if active.get(call.depth) is call:
+                if call.depth in active and active[call.depth][0] is call:
                     del active[call.depth]
             while next_start < len(starts) and starts[next_start].low <= boundary:
-                active[starts[next_start].depth] = starts[next_start]
+                call = starts[next_start]
                 next_start += 1
+                active[call.depth] = call, self._call_place(call, places)
             if active:
                 first, last = bisect_left(offsets, boundary), bisect_left(offsets, following)
                 if first == last:
@@ -342,7 +343,8 @@ class SourceMap:
                         f" have more than {FRAMES_PER_INSTRUCTION} each",
                         format="dwarf",
                     )
-                stack = tuple(self._call_place(active[depth]) for depth in sorted(active, reverse=True))
+                stack = tuple([active[depth][1] for depth in sorted(active, reverse=True)])
+                stack = shared.setdefault(tuple(map(id, stack)), stack)
                 frames[first:last] = [stack] * (last - first)
         return frames
 
@@ -362,19 +364,14 @@ class SourceMap:
             for place, origin, stack in zip(self.places, self.origins, self.stacks, strict=True)
         ]
 
-    def _call_place(self, call: InlinedCall) -> SourcePlace:
+    def _call_place(self, call: InlinedCall, known: dict[tuple[int, int, int], SourcePlace]) -> SourcePlace:
         """Return where a call stands. Few calls are around very many instructions, so each place is made once."""
         key = call.call_file, call.call_line, call.call_column
-        place = self._call_places.get(key)
-        if place is None:
+        if key not in known:
             files = self.table.files
             path = files[call.call_file].path if 0 <= call.call_file < len(files) else ""
-            place = self._call_places[key] = SourcePlace(path, call.call_line, call.call_column)
-        return place
-
-    @cached_property
-    def _call_places(self) -> dict[tuple[int, int, int], SourcePlace]:
-        return {}
+            known[key] = SourcePlace(path, call.call_line, call.call_column)
+        return known[key]
 
 
 def of_each(column: Sequence[Of], answer: Callable[[Of], Answer]) -> list[Answer]:

@@ -12,9 +12,8 @@ from kernlens.toolchain.sources.source_reading import open_regular
 LIMIT = 1 << 30
 
 
-def open_samples(path: str, device: int | None = None) -> SampledKernels:
-    """Return the samples in a file, those of device ``device`` alone if that is a number of the profiler's. Raises
-    KernlensError for a file that has none, NotFoundError if none are of that device."""
+def open_samples(path: str) -> SampledKernels:
+    """Return the samples in a file. Raises KernlensError for a file that has none."""
     with open_regular(path, "file of samples") as file:
         try:
             content = file.read(LIMIT + 1)
@@ -28,9 +27,4 @@ def open_samples(path: str, device: int | None = None) -> SampledKernels:
         raise KernlensError(f"{path}: {error}") from error
     if not samples.kernels:
         raise NotFoundError(f"{path} has no row: the profiler took no sample; a shorter --sampling-interval takes more")
-    sampled = SampledKernels(samples, device)
-    if not sampled.chosen:
-        numbers = sorted({kernel.device for kernel in samples.kernels if kernel.device is not None})
-        known = f"it has those of {', '.join(map(str, numbers))}" if numbers else "it does not number devices"
-        raise NotFoundError(f"{path} has no samples of device {device}; {known}")
-    return sampled
+    return SampledKernels(samples)

@@ -200,8 +200,6 @@ def test_two_sides(recording: tuple[Path, list[Kernel]], run: Kernlens, tmp_path
     ("words", "message"),
     [
         (("--sort", "samples", "--top", "3"), "needs --samples"),
-        (("--samples-device", "0"), "needs --samples"),
-        (("--samples", "CSV", "--samples-device", "7"), "has no samples of device 7; it does not number devices"),
         (("--samples", "CSV", "--pressure"), "--samples is shown beside lines and instructions; remove --pressure"),
         (("--samples", "CSV", "--waits", "--top", "3"), "in the listing only; remove --waits"),
         (("--samples", "CSV", "--offset", "8"), "beside lines and instructions; remove --offset"),

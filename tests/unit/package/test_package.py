@@ -195,6 +195,14 @@ def test_annotate_loads_no_more_than_it_needs(zebin: Path) -> None:
     assert not modules & ({*HEAVY, "html", "logging"} - {"click"})
 
 
+def test_strides_of_accesses_load_no_table_of_other_vendors() -> None:
+    """A listing follows the accesses of every kernel with SPIR-V; machines matter where local memory has far neighbours."""
+    script = "import sys, kernlens.cli.answers.access_words; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    others = {"kernlens.model.behaviour", "kernlens.isa.observed_machines", "fractions", "decimal"}
+    assert not {*done.stdout.split()} & others
+
+
 @pytest.mark.parametrize("name", kernlens.__all__)
 def test_no_room_bears_a_public_name(name: str) -> None:
     """Importing a room binds it to the package's attribute of its name, in place of the public function."""

@@ -42,8 +42,8 @@ TOTAL = sum(sum(numbers) for _, _, numbers in ROWS)
 ON_ROWS = TOTAL - 7 - 9
 
 
-def sampled(rows: Sequence[Row] = ROWS, device: int | None = None) -> SampledKernels:
-    return SampledKernels(read_unitrace(stall_samples(rows).encode()), device)
+def sampled(rows: Sequence[Row] = ROWS) -> SampledKernels:
+    return SampledKernels(read_unitrace(stall_samples(rows).encode()))
 
 
 def on_kernel(rows: Sequence[Row] = ROWS, has_lines: bool = True) -> tuple[Program, Kernel, PlacedSamples]:
@@ -200,15 +200,13 @@ def test_kernels_by_their_demangled_names() -> None:
     assert sampled([("void rng::scale<float,16> (float *,int)", 8, counts(Active=6))]).of(SCALE), "blanks do not count"
 
 
-def test_several_devices_are_summed_or_chosen() -> None:
+def test_several_devices_are_summed() -> None:
     text = legacy_stall_samples(
         [Device(0, [("k", 16, counts(Active=1))]), Device(3, [("k", 16, counts(Active=2)), ("j", 0, counts(Active=1))])]
     )
     samples, (_, kernel) = read_unitrace(text.encode()), listed_program()
     both = placed_samples(SampledKernels(samples), "k", kernel.instructions)
     assert (both.devices, both.total) == ((0, 3), 3)
-    chosen = placed_samples(SampledKernels(samples, 3), "k", kernel.instructions)
-    assert (chosen.devices, chosen.total) == ((3,), 2)
 
 
 def test_what_is_not_shown_is_named() -> None:

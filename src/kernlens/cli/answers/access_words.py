@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernlens.analysis.lanes.kernel_accesses import KernelAccesses, kernel_accesses
 from kernlens.analysis.strides import Line, alike, conflicting_lanes, strided_lines
 from kernlens.errors import UnsupportedError
-from kernlens.isa.observed_machines import machine_of
-from kernlens.model.behaviour import ObservedMachine
-from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program
-from kernlens.model.source_map import SourcePlace
-from kernlens.model.static_access import StaticAccess
 from kernlens.report.style import style
+
+if TYPE_CHECKING:
+    from kernlens.model.behaviour import ObservedMachine
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.program import Program
+    from kernlens.model.source_map import SourcePlace
+    from kernlens.model.static_access import StaticAccess
 
 _LOCAL = "local"
 
@@ -66,6 +67,8 @@ def _line_words(program: Program, answer: KernelAccesses, accesses: Sequence[Sta
 
 def _machine(program: Program) -> ObservedMachine | None:
     """Return what is known of the program's device; None for a processor, which has no banks."""
+    from kernlens.isa.observed_machines import machine_of
+
     try:
         return machine_of(program.device) if program.device is not None else None
     except UnsupportedError:

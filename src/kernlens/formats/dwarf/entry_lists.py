@@ -10,7 +10,7 @@ for .debug_loc and .debug_ranges.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import ClassVar
@@ -103,12 +103,13 @@ class _EntryLists:
                 start = (12 if encoding.offset_size == 4 else 20) if lists_base is None else lists_base
                 value = start + number.unpack_from(buffer, start + value * number.size)[0]
             if encoding.version >= 5:
-                entries = self._entries(buffer, value, base, encoding, address_at)
+                entries = list(self._entries(buffer, value, base, encoding, address_at))
             else:
-                entries = self._pairs(buffer, value, base, encoding)
-            return [self._placed(entry) for entry in self._counted(entries, name, value) if entry.low < entry.high]
+                entries = list(self._pairs(buffer, value, base, encoding))
         except (IndexError, struct.error):
             raise malformed(f"a {self._title} ends without its end", name, value) from None
+        self._count(entries, name, value)
+        return [self._placed(entry) for entry in entries if entry.low < entry.high]
 
     def _placed(self, entry: LocationEntry) -> LocationEntry:
         if entry[:2] == EVERYWHERE:
@@ -116,21 +117,20 @@ class _EntryLists:
         low = self._sections.code_offset(entry.low)
         return LocationEntry(low, low + entry.high - entry.low, entry.expression)
 
-    def _counted(self, entries: Iterator[LocationEntry], name: str, offset: int) -> Iterator[LocationEntry]:
+    def _count(self, entries: Sequence[LocationEntry], name: str, offset: int) -> None:
+        """Draw the entries of a list from what all lists may have; one list has no more than its section can hold."""
         if self._room is None:
             sizes = [len(self._sections[section]) for section in (self._sections_before, self._sections_since)]
             self._room = _SLACK + 2 * sum(
                 size // smallest for size, smallest in zip(sizes, self._smallest, strict=True)
             )
             self._bytes = _SLACK + 2 * sum(sizes)
-        for entry in entries:
-            self._room -= 1
-            self._bytes -= len(entry.expression)
-            if min(self._room, self._bytes) < 0:
-                raise malformed(
-                    f"{self._title}s are shared by so many {self._users} that they cannot all be read", name, offset
-                )
-            yield entry
+        self._room -= len(entries)
+        self._bytes -= sum([len(entry.expression) for entry in entries])
+        if min(self._room, self._bytes) < 0:
+            raise malformed(
+                f"{self._title}s are shared by so many {self._users} that they cannot all be read", name, offset
+            )
 
     def _pairs(self, buffer: bytes, position: int, base: int, encoding: Encoding) -> Iterator[LocationEntry]:
         """Yield the entries of a list before DWARF 5, by addresses of the file. One that only sets the base gives an empty

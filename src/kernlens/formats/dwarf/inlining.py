@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from operator import attrgetter
 
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf import units
@@ -21,6 +22,8 @@ _INFO = ".debug_info"
 #: Ranges of inlined calls that one unit, and all units of a file, may have: a kernel of several megabytes has some thousand.
 _MOST_OF_UNIT = 100_000
 _MOST_OF_FILE = 1_000_000
+#: Where a call stands.
+_PLACE = (units.DW_AT_CALL_FILE, units.DW_AT_CALL_LINE, units.DW_AT_CALL_COLUMN)
 
 
 class InlinedCalls:
@@ -74,31 +77,24 @@ class _UnitCalls:
         self._names: dict[int, str] = {}
 
     def read(self) -> tuple[InlinedCall, ...]:
-        calls: list[tuple[int, Attributes, int, int, int]] = []
+        ranges: list[tuple[int, Attributes, int, tuple[tuple[int, int], ...]]] = []
+        count = 0
         for position, tag, attributes, depth in self._entries():
             if tag == units.DW_TAG_SUBPROGRAM:
                 self._subprograms[position] = attributes
             elif tag == units.DW_TAG_INLINED_SUBROUTINE:
-                origin = self._reference(attributes, units.DW_AT_ABSTRACT_ORIGIN)
-                calls += [
-                    (origin, attributes, low, high, depth)
-                    for low, high in self._lists.code(self._reader, self._header, self._unit, attributes)
-                ]
-                if len(calls) > _MOST_OF_UNIT:
+                code = self._lists.code(self._reader, self._header, self._unit, attributes)
+                ranges.append((self._reference(attributes, units.DW_AT_ABSTRACT_ORIGIN), attributes, depth, code))
+                count += len(code)
+                if count > _MOST_OF_UNIT:
                     raise malformed(f"a unit has more than {_MOST_OF_UNIT:,} inlined calls", _INFO, position)
-        named = [
-            InlinedCall(
-                self._name(origin),
-                low,
-                high,
-                number_of(attributes, units.DW_AT_CALL_FILE) or 0,
-                number_of(attributes, units.DW_AT_CALL_LINE) or 0,
-                number_of(attributes, units.DW_AT_CALL_COLUMN) or 0,
-                depth,
-            )
-            for origin, attributes, low, high, depth in calls
-        ]
-        return tuple(sorted(named, key=lambda call: (call.depth, call.low)))
+        calls: list[InlinedCall] = []
+        for origin, attributes, depth, code in ranges:
+            if code:  # The scheduler leaves six ranges of a call.
+                name = self._name(origin)
+                file, line, column = (number_of(attributes, attribute) or 0 for attribute in _PLACE)
+                calls += [InlinedCall(name, low, high, file, line, column, depth) for low, high in code]
+        return tuple(sorted(calls, key=attrgetter("depth", "low")))
 
     def functions(self) -> tuple[DebugFunction, ...]:
         low_of: dict[int, int] = {}
