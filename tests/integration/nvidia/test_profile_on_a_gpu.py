@@ -67,7 +67,7 @@ class Kept:
 
 
 @pytest.fixture(scope="module", params=APPLICATIONS)
-def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def captured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """An application, captured in both ways."""
     words, package = APPLICATIONS[request.param]
     if request.param == "arrays":
@@ -99,7 +99,7 @@ def replayed(recording: Path, *words: str | Path) -> tuple[dict[str, Any] | None
 
 
 def test_launches_replay_and_are_profiled_as_the_profiler_counts(
-    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    captured: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if (ncu := shutil.which("ncu")) is None:
         pytest.skip("no Nsight Compute (ncu) here")
@@ -110,11 +110,11 @@ def test_launches_replay_and_are_profiled_as_the_profiler_counts(
     alone.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
-    chosen = list({(each["kernel"], each["number"]): each for each in kept.launches}.values())
+    chosen = list({(each["kernel"], each["number"]): each for each in captured.launches}.values())
 
     def profiled(each: Mapping[str, Any]) -> tuple[str, str]:
         try:
-            return each["kernel"], _profiled(kept.path, each["kernel"], each["number"], tmp_path)
+            return each["kernel"], _profiled(captured.path, each["kernel"], each["number"], tmp_path)
         except AssertionError as error:
             return each["kernel"], f"FAILED: {error}"
 
