@@ -17,8 +17,8 @@ _WAYS = ("load_bytes", "store_bytes")
 #: The costs of a kernel that are bytes of global memory and of the thread's own, where private memory lies.
 _ACCESSES = tuple(f"{space}_{way}" for space in ("global", "scratch") for way in _WAYS)
 _SPILLS = tuple(f"spill_{way}" for way in _WAYS)
-#: A loop that accesses no memory is the same if it has as many instructions, and for another width up to so many times as many:
-#: twice a smaller body can come near to another one's.
+#: A loop that accesses no memory is the same if it has as many instructions or one more, and for another width up to so many
+#: times as many: twice a smaller body can come near to another one's.
 _ALIKE = 1.15
 #: Private memory and stack of a thread, and the bytes of ``accessed_bytes``.
 Memory = tuple[int | None, int | None, int | None]
@@ -67,7 +67,7 @@ class CodeShape:
                 each, was = new_accessed / other_width, accessed / width
                 return f"loop {number} accesses {each:,.0f} bytes per work-item in a round, not {was:,.0f}: rounds may differ"
             least, most = sorted((count * other_width, new_count * width))
-            if not accessed and most > (1 if width == other_width else _ALIKE) * least:
+            if not accessed and most > (least + width if width == other_width else _ALIKE * least):
                 return f"loop {number} accesses no memory, and has {new_count} instructions, not {count}: rounds may differ"
         return ""
 

@@ -132,7 +132,11 @@ WHOLE_SETS = {
     }.items()
 }
 #: In code without loops, -DEXTRA=5 waits less than -DEXTRA=3, and so has fewer cycles with more instructions.
-MISSED = {"tables": pytest.mark.xfail(strict=True, reason="fewer cycles with more instructions")}
+#: Of loops without memory, a small body twice can have as many instructions as a larger one once, within one.
+MISSED = {
+    "tables": pytest.mark.xfail(strict=True, reason="fewer cycles with more instructions"),
+    "registers": pytest.mark.xfail(strict=True, reason="an unrolled loop without memory is taken for another body"),
+}
 GROUP = 32
 
 
