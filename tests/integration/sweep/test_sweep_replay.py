@@ -140,7 +140,8 @@ def test_what_cannot_be_done_is_said(words: list[str], sentence: str, recording:
 
 def test_keys_of_timed_sets_are_documented(tmp_path: Path) -> None:
     _, shape = shapes("sweep")
-    source = "kernel void k(global float *out) { for (int i = 0; i < LOOPS; i++) out[get_global_id(0) + LOOPS % 2] += 1.5f; }"
+    sum_up = "for (int i = 0; i < LOOPS; i++) out[get_global_id(0) + LOOPS % 2] += sqrt(2.25f);"
+    source = f"kernel void k(global float *out) {{ {sum_up} }}"
     keeper = Keeper(source, "-DLOOPS=90000")
     launch = keeper.launch("k", [[bytes(128), WRITE_ONLY]], [16], [4])
     path = record_launches(tmp_path / "a.klens", keeper.build, launch)
