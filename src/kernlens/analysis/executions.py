@@ -106,9 +106,9 @@ def _repeated(kernel: Kernel, observed: ObservedCode, rows: list[int]) -> Iterat
     for row, number in enumerate(loops.innermost):
         if number in often:
             rows[row] = min(rows[row] * often[number][0], _MOST_RUNS)
-    for line in sorted({line for _, line in often.values()}):
-        rounds = max(rounds for rounds, own in often.values() if own == line)
-        yield f"line {line}: {rounds:,} lanes of a request exchange one address, one round after the other"
+    for number in sorted({number for _, number in often.values()}):
+        rounds = max(rounds for rounds, own in often.values() if own == number)
+        yield f"line {number}: {rounds:,} lanes of a request exchange one address, one round after the other"
 
 
 def plural_loops(count: int) -> str:
@@ -190,10 +190,9 @@ def _match(unrolling: Unrolling, loop: SourceLoop) -> _Match:
     choice, rounds, numbers = LineChoice(*loop.line), loop.rounds, loop.numbers
     told = f"{rounds:,} round{'' if rounds == 1 else 's'}"
     if not numbers:
-        copies = max(1, rounds) if loop.is_even else 1
-        return _Match(
-            choice, rounds, {}, f"{told}; the code has none, the compiler unrolled or removed it", copies=copies
-        )
+        written = max(1, rounds) if loop.is_even else 1
+        words = f"{told}; the code has none, the compiler unrolled or removed it"
+        return _Match(choice, rounds, {}, words, copies=written)
     if not loop.work:
         return _Match(choice, rounds, dict.fromkeys(numbers, rounds), f"{told} at most; no work-item ran it")
     split = _with_rest(unrolling, loop)
