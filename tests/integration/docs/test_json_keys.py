@@ -355,9 +355,7 @@ def test_keys_of_observe_are_documented(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/etc/OpenCL/vendors/pocl.icd").exists(), reason="no PoCL")
 def test_keys_of_replay_are_documented(tmp_path: Path) -> None:
     replayed, listed, observed, exported = shapes("replay")
-    source = (
-        "kernel void k(global float *in, global float *out) { out[get_global_id(0)] = exp(in[get_global_id(0)]) * BY; }"
-    )
+    source = "kernel void k(global float *a, global float *b) { int i = get_global_id(0); b[i] = exp(a[i]) * BY; }"
     keeper = Keeper(source, "-DBY=2.0f")
     arguments: list[Any] = [[bytes(range(64)), READ_ONLY], [bytes(64), WRITE_ONLY]]
     path = record_launches(tmp_path / "a.klens", keeper.build, keeper.launch("k", arguments, [16], [4]))
