@@ -1,4 +1,5 @@
-// The plugin as Oclgrind calls it: of one launch from one thread, as it says that it is not safe with several.
+// The plugin as Oclgrind calls it: of one launch from one thread, as it says that it is not safe with several. Each context of the
+// application has an observer, as addresses in the memory of one mean nothing in another's.
 #include <time.h>
 #include <unistd.h>
 
@@ -62,6 +63,8 @@ std::vector<std::pair<uint64_t, std::string>> arguments_of(const Opaque *kernel)
   return arguments;
 }
 
+std::mutex launching;  // held while a kernel runs
+
 std::string told(const Sizes &sizes) {
   return std::to_string(sizes.x) + " " + std::to_string(sizes.y) + " " + std::to_string(sizes.z);
 }
@@ -78,9 +81,9 @@ class Observer {
     if (++looks_ >= BETWEEN_LOOKS) look_at_clock();
     if (counting_) counting_->executed(item, instruction);
   }
-  // An application may launch from several threads. The one that has begun is the only one until it ends.
+  // An application may launch from several threads, and in several contexts. What has begun is the only launch until it ends.
   virtual void kernel_begin(const Invocation *invocation) {
-    launch_.lock();
+    launching.lock();
     const Opaque *kernel = interpreter.kernel_of(invocation);
     invocation_ = invocation;
     prepare(kernel, settings_.marks);
@@ -101,7 +104,7 @@ class Observer {
     finish();
     tell_of_the_uncounted();
     invocation_ = nullptr;
-    launch_.unlock();
+    launching.unlock();
   }
   virtual void message(int type, const char *text) {
     std::string whole(text, strnlen(text, LONGEST_MESSAGE)), key = key_of(whole, own_.local, known_ ? machine().width : 1);
@@ -242,7 +245,6 @@ class Observer {
 
   Settings settings_;
   Answer answer_;
-  std::mutex launch_;  // held while a kernel runs
   std::mutex state_;   // of what the threads of the application change: messages and buffers
   Launch own_;         // the launch that runs
   const Invocation *invocation_ = nullptr;
@@ -256,7 +258,9 @@ class Observer {
   uint64_t looks_ = 0;
 };
 
-Observer *observer;
+// Never destroyed: libraries release their contexts when the process ends, in destructors that come after those of this file.
+std::mutex of_observers;
+auto &observers = *new std::map<Context *, std::unique_ptr<Observer>>;
 
 }  // namespace
 
@@ -267,19 +271,21 @@ Observer *observer;
 EXPORTED void initializePlugins(kernlens::Context *context) {
   using namespace kernlens;
   const char *words = getenv("KERNLENS_OBSERVE");
-  if (!words || observer) return;
+  std::lock_guard<std::mutex> lock(of_observers);
+  if (!words || observers.count(context)) return;
   if (const char *missing = interpreter.find()) {
     fprintf(stderr, "kernlens: this Oclgrind is not 21.10 with LLVM 14: it has no %s\n", missing);
     return;
   }
-  observer = new Observer(Settings(words));
-  interpreter.register_plugin(context, observer);
+  observers[context].reset(new Observer(Settings(words)));
+  interpreter.register_plugin(context, observers[context].get());
 }
 
 EXPORTED void releasePlugins(kernlens::Context *context) {
   using namespace kernlens;
-  if (!observer) return;
-  interpreter.unregister_plugin(context, observer);
-  delete observer;
-  observer = nullptr;
+  std::lock_guard<std::mutex> lock(of_observers);
+  auto own = observers.find(context);
+  if (own == observers.end()) return;
+  interpreter.unregister_plugin(context, own->second.get());
+  observers.erase(own);
 }

@@ -28,12 +28,15 @@ SOURCE = Path(__file__).parent / "sources" / "observed.c"
 _ANSWERS = re.compile(r"^(?:options|transpose|add|k|\d).*$", re.MULTILINE)
 
 
+def built(folder: Path, source: Path) -> str:
+    words = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(folder / "app"), str(source)]
+    subprocess.run([*words, "-lOpenCL", "-lpthread"], check=True, timeout=60)
+    return str(folder / "app")
+
+
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("observed") / "app"
-    words = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(path), str(SOURCE), "-lOpenCL", "-lpthread"]
-    subprocess.run(words, check=True, timeout=60)
-    return str(path)
+    return built(tmp_path_factory.mktemp("observed"), SOURCE)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,19 @@ def test_results_and_launches_are_those_of_another_device(app: str, cpu: Platfor
         assert "others" not in observed.out  # what kernlens adds to a build's options
         assert _ANSWERS.findall(observed.out) == _ANSWERS.findall(in_full.out)
         assert len(_ANSWERS.findall(observed.out)) == (3 if word == "launches" else 5)
+
+
+def test_contexts_that_overlap(tmp_path: Path) -> None:
+    """Each has memory and an observer of its own; the first was everybody's, and went with it."""
+    done = captured(tmp_path, built(tmp_path, SOURCE.with_name("contexts.c")), options=("--observe",))
+    assert (done.status, done.out) == (0, "".join(f"{2 * by}\n" for each in range(4) for by in (each + 1, -each))), (
+        done.err
+    )
+    counted = [behaviours(build)["count"] for build in builds(done)]
+    assert [[(each.groups_done, each.launches, each.reason) for each in known] for known in counted] == [
+        [(1, 1, "")]
+    ] * 8
+    assert [[size for _, size in launch.buffers] for (launch,) in counted] == [[128]] * 8
 
 
 def test_a_stencil_and_a_search_are_those_of_another_device(cpu: Platform, tmp_path: Path) -> None:
