@@ -50,6 +50,7 @@ class Firefox(WebDriver):
             self._number = 0
             self._message()  # which greets
             self.ask("WebDriver:NewSession", capabilities={"alwaysMatch": {"timeouts": {"script": LONG * 1000}}})
+            self.ask("WebDriver:SetWindowRect", x=0, y=0, width=1700, height=1000)
         except BaseException:
             self._process.kill()
             raise

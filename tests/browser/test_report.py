@@ -27,8 +27,10 @@ def test_it_opens_with_the_worst_kernel_and_what_is_known_of_it(open_report: Ope
 
 def test_hover_lights_the_line_in_all_panes_and_moves_none(open_report: Open, sharpen_page: Path) -> None:
     viewer = open_report(sharpen_page)
-    source = viewer.line("source", "sum += ")
+    # The line that the page opens on is lit until another is pointed at, and then again.
+    source = viewer.line("source", "const int x = ")
     source.scroll_into_view_if_needed()
+    assert viewer.background(source) != AMBER
     before = viewer.tab.evaluate(SCROLLED)
     source.hover()
     viewer.find(".source-pane .told", has_text="1 lit").wait_for()
@@ -37,7 +39,7 @@ def test_hover_lights_the_line_in_all_panes_and_moves_none(open_report: Open, sh
         assert " lit" in viewer.text(f"{pane} .told")
     assert viewer.tab.evaluate(SCROLLED) == before
     viewer.find("header strong").hover()
-    viewer.find(".source-pane .told", has_not_text="lit").wait_for(state="attached")
+    viewer.tab.wait_for_timeout(500)
     assert viewer.background(source) != AMBER
 
 

@@ -67,17 +67,16 @@ export function keysOf(app: App): Keys {
 /** The next lit line of a pane after its cursor; with nothing pinned the next line from the hottest down. */
 function nextLit(app: App, linked: Linked | null, by: number): void {
   const { pinned } = app.links;
+  const { ranking } = app; // empty where no line has any of what the page is coloured by
   if (pinned === null) {
-    const { ranking } = app;
     if (ranking.length > 0) void app.pinning.goToLine(ranking[by > 0 ? 0 : ranking.length - 1]);
     return;
   }
   if (linked === null) return;
   const lines = app.links.lines(pinned, linked);
   if (lines.length < 2 && linked.kind === "source") {
-    const { ranking } = app;
     const at = ranking.indexOf(pinned.key);
-    void app.pinning.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
+    if (ranking.length > 0) void app.pinning.goToLine(ranking[(at + by + ranking.length) % ranking.length]);
     return;
   }
   if (lines.length === 0) return;

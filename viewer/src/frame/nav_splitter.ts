@@ -15,6 +15,7 @@ export function splitter(list: HTMLElement): HTMLElement {
     "aria-label": "Width of the list",
     "aria-valuemin": LEAST,
     "aria-valuemax": MOST,
+    "aria-valuenow": LEAST,
     title: "Drag, or arrow keys",
   });
   const draw = (): void => {
