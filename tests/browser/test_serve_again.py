@@ -30,7 +30,9 @@ def test_a_repaired_source_is_edited_and_found(tmp_path: Path, open_served: Open
         compiled(viewer)
         assert viewer.text(".pick .name") == "scale"
         # The same file, with its text.
-        assert viewer.find(".source-pane .tabs:not(.pair) .tab").all_inner_texts() == ["\N{LOWER RIGHT PENCIL} scale.cl"]
+        assert viewer.find(".source-pane .tabs:not(.pair) .tab").all_inner_texts() == [
+            "\N{LOWER RIGHT PENCIL} scale.cl"
+        ]
         viewer.line("source", "in[i] * factor;").wait_for()
         # Who types on within two seconds of an answer is not done with the version, and makes no other.
         viewer.tab.wait_for_timeout(2_100)
