@@ -29,7 +29,7 @@ PICTURES = {
     "page.png": ("#k=blur&l=blur.cl:20", "light"),
     "report.png": ("#k=blur&s=visa&l=blur.cl:17&c=memory", "dark"),
 }
-WIDTH, HEIGHT = 1440, 900
+WIDTH, HEIGHT = 1600, 900
 #: The key of the page's text in a picture's file.
 TEXT = "Page"
 _FONTS = """<fontconfig>

@@ -219,7 +219,6 @@ def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open
         viewer = open_served(server)
         viewer.find(".said").first.wait_for()
         assert versions(viewer) == ["1 as read 3 errors"]
-        # A pane of stages would have nothing to show: it is a tab.
         assert viewer.find(".stage-pane .message, .code-pane .message").count() == 1
         assert "does not compile" in viewer.text(".code-pane .message")
         assert viewer.axe() == []
