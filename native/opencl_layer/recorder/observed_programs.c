@@ -2,6 +2,7 @@
  * that has no other effect tells the plugin which build a program is of. Where the application leaves the size of work-groups to the
  * driver, they are not the single work-items that this one would make of them. The device says that it is a GPU: by itself it says that
  * it is everything, and applications pass over CPUs. */
+#define _GNU_SOURCE
 #include "base/locks.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
@@ -72,6 +73,32 @@ void observed_turn_end(void)
 {
     if (is_on)
         turn_give();
+}
+
+/* Oclgrind seeds rand() anew in each build (Program::generateUID): the application would draw other numbers afterwards. Meanwhile
+ * rand() has a state of ours. */
+static char own_state[32];
+static char *applications_state;
+static unsigned builds_now;
+
+void observed_build_begin(void)
+{
+    if (!is_on)
+        return;
+    lock_take(LOCK_RECORDER);
+    if (builds_now++ == 0)
+        applications_state = initstate(1, own_state, sizeof own_state);
+    lock_give(LOCK_RECORDER);
+}
+
+void observed_build_end(void)
+{
+    if (!is_on)
+        return;
+    lock_take(LOCK_RECORDER);
+    if (--builds_now == 0 && applications_state != NULL)
+        setstate(applications_state);
+    lock_give(LOCK_RECORDER);
 }
 
 bool programs_are_observed(void)

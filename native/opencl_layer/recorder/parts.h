@@ -118,6 +118,8 @@ const size_t *observed_local(cl_command_queue queue, cl_kernel kernel, cl_uint d
 /* Notes a kernel that the interpreter did not make, though the program has it: it misses something that the kernel calls. */
 void observed_kernel_refused(cl_program program, const char *name);
 /* The value of an expression that calls the interpreter, while no other thread of the application does: it stands for one at a time. */
+void observed_build_begin(void);
+void observed_build_end(void);
 void observed_turn_begin(void);
 void observed_turn_end(void);
 #define IN_TURN(expression)                                                                                          \

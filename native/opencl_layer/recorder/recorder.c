@@ -27,7 +27,9 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     build_event_start(event, program);
     struct build_call call = build_call_begin(event, false, notify, user_data);
     const char *own = extended != NULL ? extended : options;
+    observed_build_begin();
     cl_int status = next->clBuildProgram(program, count, devices, own, call.notify, call.user_data);
+    observed_build_end();
     build_call_end(&call, program, status);
     return status;
 }
@@ -45,8 +47,10 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     build_event_start(event, program);
     struct build_call call = build_call_begin(event, false, notify, user_data);
     const char *own = extended != NULL ? extended : options;
+    observed_build_begin();
     cl_int status = next->clCompileProgram(program, count, devices, own, header_count, headers, header_names, call.notify,
                                            call.user_data);
+    observed_build_end();
     build_call_end(&call, program, status);
     return status;
 }
@@ -64,8 +68,10 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     struct build_call call = build_call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
     const char *own = extended != NULL ? extended : options;
+    observed_build_begin();
     cl_program linked = next->clLinkProgram(context, count, devices, own, program_count, programs, call.notify, call.user_data,
                                             &error);
+    observed_build_end();
     if (linked != NULL && call.notified == NULL)
         new_program(linked);
     build_call_end(&call, linked, error);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -73,11 +74,13 @@ def test_results_and_launches_are_those_of_another_device(app: str, cpu: Platfor
 
 
 def test_contexts_that_overlap(tmp_path: Path) -> None:
-    """Each has memory and an observer of its own; the first was everybody's, and went with it."""
+    """Each has memory and an observer of its own; the first was everybody's, and went with it. rand() is the application's."""
     done = captured(tmp_path, built(tmp_path, SOURCE.with_name("contexts.c")), options=("--observe",))
-    assert (done.status, done.out) == (0, "".join(f"{2 * by}\n" for each in range(4) for by in (each + 1, -each))), (
-        done.err
-    )
+    libc = ctypes.CDLL(None)
+    libc.srand(7)
+    sums = [2 * by for each in range(4) for by in (each + 1, -each)]
+    assert done.status == 0, done.err
+    assert done.out.splitlines() == [*map(str, sums), f"{libc.rand()} {libc.rand()}"]
     counted = [behaviours(build)["count"] for build in builds(done)]
     assert [[(each.groups_done, each.launches, each.reason) for each in known] for known in counted] == [
         [(1, 1, "")]
