@@ -37,12 +37,8 @@ SPILLING = (
 )
 
 #: A kernel that there is advice on.
-SINE = """\
-kernel void sine(global float *a) {
-  int id = get_global_id(0);
-  a[id] = sin(a[id]);
-}
-"""
+SINE = "kernel void sine(global float *a) {\n  int id = get_global_id(0);\n  a[id] = sin(a[id]);\n}\n"
+HAS_OBSERVER = pytest.mark.skipif(shutil.which("oclgrind") is None, reason="no Oclgrind (Debian 12's oclgrind)")
 
 CLI = Path(verb_group.__file__).parent
 #: The modules of one link that has everything: an unresolved symbol, a duplicate, a mismatch and a circle.
@@ -67,9 +63,10 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
 TRIPS = ("stated_loops", "weighed_bytes", "weighed_cycles", "weighed_instructions")
 #: The keys that a document need not have, by the verb: an option or a fact adds them.
 OPTIONAL = {
-    "advise": {"bound", "notes", "paths", "tried"},
-    "annotate": {"inlined", "live", "unread_sources", "waits_for", *TRIPS},
+    "advise": {"bound", "causes", "notes", "paths", "tried"},
+    "annotate": {"inlined", "live", "trailer", "unread_sources", "waits_for", *TRIPS},
     "compile": {"log", "messages"},
+    "disasm": {"trailer"},
     "diff": {"behaviour", "instructions", "parting", "sources"},
     "inspect": {"sycl", "sycl_image", "unreadable", *TRIPS},
     "stages": {"passes"},
@@ -109,7 +106,7 @@ def sycl_library(folder: Path) -> str:
     return "lib.so"
 
 
-def test_the_documents_of_programs(folder: Path) -> None:
+def test_the_documents_of_programs(folder: Path, newest_root: Path) -> None:
     (folder / "small.cl").write_text(SMALL)
     words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--build-options", "-gline-tables-only")
     done = kernlens("compile", *words, cwd=folder)
@@ -122,17 +119,16 @@ def test_the_documents_of_programs(folder: Path) -> None:
     documents = [answer(verb, "small.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
     documents.append(answer("inspect", sycl_library(folder), "--device", "dg2", cwd=folder))
     (folder / "called.cl").write_text("__attribute__((noinline)) " + SMALL)
-    done = kernlens("compile", "called.cl", *words[1:3], "-o", "called.klens", *words[5:], cwd=folder)
-    assert done.returncode == 0, done.stderr
-    documents.append(answer("annotate", "called.klens", cwd=folder))
-    library = folder / "include/sycl"
-    library.mkdir(parents=True)
+    assert kernlens("compile", "called.cl", *words[1:3], "-o", "called.klens", *words[5:], cwd=folder).returncode == 0
+    newest = ("--toolchain", "newest", "-o", "new.klens")
+    assert kernlens("compile", "small.cl", *words[1:3], *newest, cwd=folder).returncode == 0
+    documents += [answer("annotate", "called.klens", cwd=folder), answer("disasm", "new.klens", cwd=folder)]
+    (library := folder / "include/sycl").mkdir(parents=True)
     (library / "f.h").write_text("float f(global float *a)\n{\n    return native_sin(a[0]) * 3.0f;\n}\n")
     (folder / "own.cl").write_text(
         '#include "include/sycl/f.h"\nkernel void k(global float *a)\n{\n    a[get_global_id(0)] = f(a);\n}\n'
     )
-    done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
-    assert done.returncode == 0, done.stderr
+    assert kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder).returncode == 0
     documents.append(answer("annotate", "own.klens", "--own-lines", cwd=folder))
     (folder / "bad.cl").write_text("kernel void k() { x; }\n")
     assert kernlens("compile", "small.cl", "bad.cl", *words[1:3], "-o", "both.klens", cwd=folder).returncode == 3
@@ -187,12 +183,16 @@ def _at_no_instruction(row: str) -> str:
     return ",".join([cells[0], "       00000003", *cells[2:]])
 
 
+@HAS_OBSERVER
 def test_keys_of_advise_are_documented(tmp_path: Path) -> None:
     plain, tried = shapes("advise")
     (tmp_path / "sine.cl").write_text(SINE)
     words = ("advise", "sine.cl", "--device", "dg2")
-    compare(plain, answer(*words, cwd=tmp_path))
-    compare(tried, answer(*words, "--try", "-D", "id=1,:", cwd=tmp_path))
+    launch = ("--size", "64", "--group", "16", "--arg", "ramp:float:64", "-o", "sine.klens")
+    answer("observe", *words[1:], *launch, cwd=tmp_path)
+    observed = answer("advise", "sine.klens", cwd=tmp_path)
+    compare(plain, answer(*words, cwd=tmp_path), observed)
+    compare(tried, answer(*words, "--try", "-D", "id=1,:", cwd=tmp_path), observed)
 
 
 def test_keys_of_recording_are_documented(folder: Path) -> None:
@@ -341,7 +341,7 @@ def test_keys_of_check_are_documented(tmp_path: Path) -> None:
     compare(shape, *documents)
 
 
-@pytest.mark.skipif(shutil.which("oclgrind") is None, reason="no Oclgrind (Debian 12's oclgrind)")
+@HAS_OBSERVER
 def test_keys_of_observe_are_documented(tmp_path: Path) -> None:
     (shape,) = shapes("observe")
     (tmp_path / "k.cl").write_text(
