@@ -60,7 +60,8 @@ def check_code_bytes(built: Built) -> Outcome:
             outcome.compare(where, whole, content)
         ends = [0, *accumulate(function.size for function in kernel.functions)]
         starts = [function.offset for function in kernel.functions]
-        if starts and (starts != ends[:-1] or ends[-1] != kernel.code_size):
+        covered = kernel.code_size + (kernel.trailer.size if kernel.trailer else 0)
+        if starts and (starts != ends[:-1] or ends[-1] != covered):
             outcome.differences.append(f"{where}: its functions are not all of its code")
         named = {(function.offset, function.name) for function in kernel.functions}
         if missing := [function for function in functions if function not in named]:

@@ -30,6 +30,7 @@ from tests.packed_code import packed
 _ORACLES = {"cycles": ("-staticBBProfiling", ("*.asm",)), "occupancy": ("-dumpSchedule", ("*.asm", "*.schedule"))}
 _CYCLE = re.compile(r"#(\d+) ")
 _BLOCK = re.compile(r"// B\d+:")
+_HASH = re.compile(r"\s*(?:/\*.*?\*/\s*)?\(W\)\s+mov \(16\|M0\)\s+null<1>:ud\s+0x")
 _LABEL = re.compile(r"[\w.$]+:\s*(//.*)?$")
 _KERNEL = re.compile(r"//\.kernel (.+)")
 #: A row of a schedule: how long it occupies its pipe, its mnemonic and lanes, and the number of its vISA instruction.
@@ -66,7 +67,7 @@ def stating(compiler: Compiler, oracle: str = "cycles") -> Compiler:
 
 
 def read_stated(text: str) -> Stated:
-    """Read a listing. What has no cycle stands behind the code: the hash, which is padding."""
+    """Read a listing, without the compiler's hash."""
     kernel, cycles, blocks = "", list[int | None](), list[int]()
     for line in text.splitlines():
         if line.startswith("//"):
@@ -74,7 +75,7 @@ def read_stated(text: str) -> Stated:
                 blocks.append(len(cycles))
             elif match := _KERNEL.match(line):
                 kernel = match[1].strip()
-        elif line.strip() and not _LABEL.match(line):
+        elif line.strip() and not _LABEL.match(line) and not _HASH.match(line):
             match = _CYCLE.search(line.partition("//")[2])
             cycles.append(int(match[1]) if match else None)
     return Stated(kernel, tuple(cycles), tuple(dict.fromkeys(block for block in blocks if block < len(cycles))))

@@ -143,7 +143,8 @@ def debug_of(built: Built, kernel: Kernel) -> tuple[VisaDebug, str] | None:
     for path in sorted((built.folder / "dump").glob("*.dbg"), reverse=True):
         for debug in read_visa_debug(path.read_bytes()):
             listing = path.with_suffix(".asm")
-            if debug.name == kernel.name and len(read_dump(listing).instructions) == len(kernel.instructions):
+            listed = len(kernel.instructions) + (kernel.trailer.count if kernel.trailer else 0)
+            if debug.name == kernel.name and len(read_dump(listing).instructions) == listed:
                 return debug, listing.read_text(errors="replace")
     return None
 
