@@ -112,7 +112,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = kernlens("--json")
     check_printed(["observe", *words, "--json"], done.stdout)
     document = json.loads(done.stdout)
-    assert (document["work_groups_run"], document["out_of_time"], len(document["notes"])) == (9, False, 2)
+    assert (document["work_groups_run"], document["out_of_time"], len(document["notes"])) == (9, False, 3)
     refused = kernlens("--groups", "-1")
     assert (refused.returncode, "neither a number, 'sample' nor 'first'" in refused.stderr) == (2, True)
     part = kernlens("--fail-on-faults")
