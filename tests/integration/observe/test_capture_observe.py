@@ -232,6 +232,13 @@ def test_what_had_ended_is_there_when_the_application_is_killed(app: str, tmp_pa
     assert f"nothing was counted of k: {launch.reason}" in done.err
 
 
+def test_a_launch_for_which_the_application_did_not_wait(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "unwaited")
+    assert done.status == 5
+    (launch,) = behaviours(builds(done)[0])["add"]
+    assert launch.reason == "it had not run when the application ended, which did not wait for it or was stopped"
+
+
 @pytest.mark.parametrize(
     ("word", "reason"),
     [("lockstep", "k relies on lockstep"), ("fatal", "Oclgrind cannot run this kernel: .*; nothing was counted")],

@@ -169,7 +169,7 @@ class ObservedLaunches:
                 continue
             told = reason or (
                 f"{self._observing.seconds:g} s of this kernel were counted before" if known else
-                "the interpreter did not run it: it was enqueued, and the application did not wait for it"
+                "it had not run when the application ended, which did not wait for it or was stopped"
             )  # fmt: skip
             sizes = _whole(shape.global_size), _whole(shape.local_size or ())
             behaviours.append(Behaviour.not_counted(kernel, told, *sizes, self._observing.device, shape.launches))

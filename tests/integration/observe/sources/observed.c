@@ -62,6 +62,7 @@ static const char ENDLESS[] = "kernel void k(global const int *in, global int *o
 static cl_context context;
 static cl_device_id device;
 static cl_mem_flags first_buffer = CL_MEM_READ_WRITE;
+static int waits = 1;
 
 static void check(cl_int status, const char *what)
 {
@@ -118,6 +119,8 @@ static long launch(cl_program program, const char *name, cl_uint dimensions, con
         check(clSetKernelArg(kernel, each, sizeof memory[each], &memory[each]), "argument");
     for (int each = 0; each < times; ++each)
         check(clEnqueueNDRangeKernel(queue, kernel, dimensions, NULL, dimensions == 2 ? GLOBAL : LINE, local, 0, NULL, NULL), "launch");
+    if (!waits)
+        _exit(5);
     check(clEnqueueReadBuffer(queue, memory[1], CL_TRUE, 0, COUNT * sizeof *numbers, numbers, 0, NULL, NULL), "read");
     check(clFinish(queue), "finish");
     long sum = 0;
@@ -175,6 +178,9 @@ int main(int count, char **words)
         printf("add %ld\n", launch(build(KERNELS, NULL), "add", 1, GROUP, 1, 0));
         pthread_create(&threads[0], NULL, kill_soon, NULL);
         launch(build(ENDLESS, NULL), "k", 1, GROUP, 1, 0);
+    } else if (strcmp(word, "unwaited") == 0) {
+        waits = 0;
+        launch(build(KERNELS, NULL), "add", 1, GROUP, 1, 0);
     } else if (strcmp(word, "flags") == 0) {
         first_buffer = CL_MEM_WRITE_ONLY;
         launch(build(FLAGS, NULL), "k", 1, GROUP, 1, 0);
