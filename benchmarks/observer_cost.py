@@ -93,10 +93,10 @@ def _argument(cl: Any, context: Any, kernel: Any, number: int, items: int) -> An
 def in_a_process(source: Path, items: int, *, races: bool) -> list[dict[str, Any]]:
     """Return what each kernel of a source costs, from a process of its own on Oclgrind with the plugin."""
     with tempfile.TemporaryDirectory() as folder:
-        words = f"{machine_words(machine_of(device('h100')))} launches=1 file={folder}/observation"
+        words = f"{machine_words(machine_of(device('h100')), races=races)} launches=1 file={folder}/observation"
         environment = os.environ | oclgrind().variables() | {
             "OCLGRIND_PLUGINS": str(plugin()), "KERNLENS_OBSERVE": words, "OCLGRIND_LOCAL_MEM_SIZE": str(256 << 10),
-            "OCLGRIND_DATA_RACES": f"{races:d}", "OCLGRIND_MAX_WGSIZE": "4096",
+            "OCLGRIND_MAX_WGSIZE": "4096",
         }  # fmt: skip
         command = [sys.executable, "-m", "benchmarks.observer_cost", "--here", "--items", str(items), str(source)]
         try:

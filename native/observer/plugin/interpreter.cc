@@ -28,6 +28,7 @@ const char *Interpreter::find() {
   if (llvm == nullptr) return "libLLVM-14.so.1";
   NEED(oclgrind, "_ZN8oclgrind7Context14registerPluginEPNS_6PluginE", register_plugin);
   NEED(oclgrind, "_ZN8oclgrind7Context16unregisterPluginEPNS_6PluginE", unregister_plugin);
+  NEED(oclgrind, "_ZN8oclgrind12RaceDetectorC1EPKNS_7ContextE", new_race_detector);
   NEED(oclgrind, "_ZNK8oclgrind8WorkItem21getCurrentInstructionEv", current_instruction);
   NEED(oclgrind, "_ZNK8oclgrind8WorkItem10getLocalIDEv", local_id);
   NEED(oclgrind, "_ZNK8oclgrind8WorkItem11getGlobalIDEv", global_id);

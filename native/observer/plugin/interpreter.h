@@ -54,6 +54,7 @@ struct Interpreter {
   // Oclgrind
   void (*register_plugin)(Context *, void *);
   void (*unregister_plugin)(Context *, void *);
+  void (*new_race_detector)(void *, const Context *);  // makes it at an address
   const Value *(*current_instruction)(const Item *);
   Sizes (*local_id)(const Item *);
   Sizes (*global_id)(const Item *);

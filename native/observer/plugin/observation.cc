@@ -85,6 +85,10 @@ void write(const Observation &observation, const std::map<std::string, Message> 
     fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
     put_text(name.c_str(), file);
   }
+  for (const std::string &name : launch.left_out) {
+    fputs("left_out\t", file);
+    put_text(name.c_str(), file);
+  }
   for (const auto &[key, name] : program.names.all()) {
     if (name.text.empty()) continue;
     fprintf(file, "variable\t%u\t%lu\t%d\t", key.first, static_cast<unsigned long>(key.second), name.is_argument);

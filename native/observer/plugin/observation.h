@@ -24,6 +24,7 @@ struct Launch {
   std::string build, kernel;  // build: the number of its program's, "" if it is not known
   Sizes global, local, groups;
   std::vector<std::pair<uint64_t, std::string>> arguments;  // addresses in global and constant memory, and the arguments' names
+  std::vector<std::string> left_out;  // of these, by the look for data races
 };
 
 struct Observation {

@@ -12,6 +12,7 @@
 #include "counting.h"
 #include "messages.h"
 #include "preparing.h"
+#include "races.h"
 #include "settings.h"
 
 namespace kernlens {
@@ -69,20 +70,20 @@ std::string told(const Sizes &sizes) {
   return std::to_string(sizes.x) + " " + std::to_string(sizes.y) + " " + std::to_string(sizes.z);
 }
 
-// Its virtual functions are those of Oclgrind's interface of plugins, in their order.
-class Observer {
+class Observer : public Hooks {
  public:
-  explicit Observer(const Settings &settings) : settings_(settings), answer_(settings_) {}
-  virtual ~Observer() {}
-  virtual void host_load(const Storage *, size_t, size_t) {}
-  virtual void host_store(const Storage *, size_t, size_t, const uint8_t *) {}
-  virtual void executed(const Item *item, const Value *instruction, const Opaque &) {
+  Observer(const Settings &settings, Context *context) : settings_(settings), answer_(settings_) {
+    if (settings_.races) races_.reset(new Races(context, settings_.races));
+  }
+  // What Oclgrind calls, the look for races first: what it says at the end of a launch belongs to it.
+  std::vector<Hooks *> plugins() { return races_ ? std::vector<Hooks *>{races_.get(), this} : std::vector<Hooks *>{this}; }
+  void executed(const Item *item, const Value *instruction, const Opaque &) override {
     if (!counting_) return;
     if (++looks_ >= BETWEEN_LOOKS) look_at_clock();
     if (counting_) counting_->executed(item, instruction);
   }
   // An application may launch from several threads, and in several contexts. What has begun is the only launch until it ends.
-  virtual void kernel_begin(const Invocation *invocation) {
+  void kernel_begin(const Invocation *invocation) override {
     launching.lock();
     const Opaque *kernel = interpreter.kernel_of(invocation);
     invocation_ = invocation;
@@ -90,7 +91,9 @@ class Observer {
     size_t length = 0;
     const char *name = interpreter.name(interpreter.function_of_kernel(kernel), &length);
     own_ = Launch{build_of(kernel), std::string(name, length), interpreter.global_size(invocation),
-                  interpreter.local_size(invocation), interpreter.groups_of(invocation), arguments_of(kernel)};
+                  interpreter.local_size(invocation), interpreter.groups_of(invocation), arguments_of(kernel), {}};
+    for (const auto &[address, argument] : own_.arguments)
+      if (races_ && races_->leaves_out(address)) own_.left_out.push_back(argument);
     known_ = &kernels_[kernels_.size() < MOST_KERNELS ? own_.build + "\t" + own_.kernel : ""];
     if (!can_run(kernel)) return skip();
     if (!known_->takes(told(own_.global) + " " + told(own_.local), settings_)) return;
@@ -100,53 +103,49 @@ class Observer {
     if (!settings_.folder.empty()) answer_.add([this](FILE *file) { write_begin(own_, file); });
     begun_ = now();
   }
-  virtual void kernel_end(const Invocation *) {
+  void kernel_end(const Invocation *) override {
     finish();
     tell_of_the_uncounted();
     invocation_ = nullptr;
     launching.unlock();
   }
-  virtual void message(int type, const char *text) {
+  void message(int type, const char *text) override {
     std::string whole(text, strnlen(text, LONGEST_MESSAGE)), key = key_of(whole, own_.local, known_ ? machine().width : 1);
     std::lock_guard<std::mutex> lock(state_);
     auto known = messages_.find(key);
     if (known != messages_.end()) known->second.count++;
     else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole + further(whole, invocation_)});
   }
-  virtual void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) {
+  void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) override {
     if (interpreter.space_of(memory) != GLOBAL) return;
     std::lock_guard<std::mutex> lock(state_);
     if (buffers_.size() < MOST_BUFFERS) buffers_.emplace_back(address, size);
   }
-  virtual void atomic_load(const Storage *memory, const Item *item, int, size_t address, size_t size) {
+  void atomic_load(const Storage *memory, const Item *item, int, size_t address, size_t size) override {
     if (counting_) counting_->access(memory, item, address, size, ATOMICS);
   }
-  virtual void atomic_store(const Storage *, const Item *, int, size_t, size_t) {}  // follows the load of the same access
-  virtual void deallocated(const Storage *memory, size_t address) {
+  void deallocated(const Storage *memory, size_t address) override {
     if (interpreter.space_of(memory) != GLOBAL) return;
     std::lock_guard<std::mutex> lock(state_);
     buffers_.erase(std::remove_if(buffers_.begin(), buffers_.end(), [address](const auto &each) { return each.first == address; }),
                    buffers_.end());
   }
-  virtual void load(const Storage *memory, const Item *item, size_t address, size_t size) {
+  void load(const Storage *memory, const Item *item, size_t address, size_t size) override {
     if (counting_) counting_->access(memory, item, address, size, LOADS);
   }
-  virtual void load_of_group(const Storage *, const Group *, size_t, size_t size) {
+  void load_of_group(const Storage *, const Group *, size_t, size_t size) override {
     if (counting_) counting_->observation.copied += size;
   }
-  virtual void map(const Storage *, size_t, size_t, size_t, uint64_t) {}
-  virtual void store(const Storage *memory, const Item *item, size_t address, size_t size, const uint8_t *value) {
+  void store(const Storage *memory, const Item *item, size_t address, size_t size, const uint8_t *value) override {
     if (counting_) counting_->access(memory, item, address, size, STORES, value);
   }
-  virtual void store_of_group(const Storage *, const Group *, size_t, size_t, const uint8_t *) {}
-  virtual void unmap(const Storage *, size_t, const void *) {}
-  virtual void barrier(const Group *group, uint32_t flags) {
+  void barrier(const Group *group, uint32_t flags) override {
     if (counting_) counting_->barrier(interpreter.current_barrier(group), flags & LOCAL_FENCE);
   }
-  virtual void group_begin(const Group *group) {
+  void group_begin(const Group *group) override {
     if (counting_) counting_->begin_group(interpreter.group_size(group).product());
   }
-  virtual void group_complete(const Group *group) {
+  void group_complete(const Group *group) override {
     if (!counting_) return;
     counting_->end_group(stratum_of(interpreter.group_id(group), own_.groups));
     const Observation &own = counting_->observation;
@@ -159,11 +158,9 @@ class Observer {
     look_at_clock();
     if (counting_) look_ahead();
   }
-  virtual void item_begin(const Item *) {}
-  virtual void item_complete(const Item *item) {
+  void item_complete(const Item *item) override {
     if (counting_) counting_->end_item(item);
   }
-  virtual bool is_thread_safe() const { return false; }
 
  private:
   Machine machine() const {
@@ -245,6 +242,7 @@ class Observer {
 
   Settings settings_;
   Answer answer_;
+  std::unique_ptr<Races> races_;
   std::mutex state_;   // of what the threads of the application change: messages and buffers
   Launch own_;         // the launch that runs
   const Invocation *invocation_ = nullptr;
@@ -277,8 +275,8 @@ EXPORTED void initializePlugins(kernlens::Context *context) {
     fprintf(stderr, "kernlens: this Oclgrind is not 21.10 with LLVM 14: it has no %s\n", missing);
     return;
   }
-  observers[context].reset(new Observer(Settings(words)));
-  interpreter.register_plugin(context, observers[context].get());
+  observers[context].reset(new Observer(Settings(words), context));
+  for (Hooks *each : observers[context]->plugins()) interpreter.register_plugin(context, each);
 }
 
 EXPORTED void releasePlugins(kernlens::Context *context) {
@@ -286,6 +284,6 @@ EXPORTED void releasePlugins(kernlens::Context *context) {
   std::lock_guard<std::mutex> lock(of_observers);
   auto own = observers.find(context);
   if (own == observers.end()) return;
-  interpreter.unregister_plugin(context, own->second.get());
+  for (Hooks *each : own->second->plugins()) interpreter.unregister_plugin(context, each);
   observers.erase(own);
 }

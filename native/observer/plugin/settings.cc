@@ -44,6 +44,7 @@ Settings::Settings(const char *text) {
     if (name == "groups") groups = number;
     if (name == "order" && number <= SAMPLED) order = static_cast<Order>(number);
     if (name == "ends") ends = number != 0;
+    if (name == "races") races = number;
     if (name == "tells") tells = number != 0;
   }
 }

@@ -23,6 +23,7 @@ struct Settings {
   Order order = IN_ORDER;   // of the groups
   bool ends = false;        // the process, when the time is over
   bool tells = false;       // on standard output, how many work-groups have ended
+  uint64_t races = 0;       // bytes that the look for data races may keep; 0: there is none
   bool marks = false;       // variables as unset before anything sets them, for Oclgrind's look for uses of such
   std::string file, folder;
 

@@ -318,10 +318,10 @@ def _from_binaries(done: Capture) -> list[str]:
 
 
 def _tell_faults(done: Capture) -> None:
-    from kernlens.report.behaviour_words import NO_FAULT, fault_sentence
+    from kernlens.report.behaviour_words import fault_sentence, no_fault_words
 
     if done.is_counted and not done.faults:
-        print_message(f"kernlens: {NO_FAULT}; values that were never set were not looked for")
+        print_message(f"kernlens: {no_fault_words(done.missing)}; values that were never set were not looked for")
     for kernel, fault in done.faults[:_ROWS]:
         print_message(f"kernlens: {kernel}: {fault_sentence(fault)}")
     if len(done.faults) > _ROWS:

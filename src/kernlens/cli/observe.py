@@ -138,10 +138,18 @@ def command(asked: Asked) -> None:
     tell_next(asked.output)
     if asked.fail_on_faults and observed.faults:
         sys.exit(1)
-    if asked.fail_on_faults and observed.groups_done < observed.groups:
-        more = ": allow more with --seconds" if observed.is_out_of_time else ""
-        print_message(f"whether there is a fault is not known, as not all work-groups ran{more}")
+    if asked.fail_on_faults and (why := _unknown(observed)):
+        print_message(f"whether there is a fault is not known, as {why}")
         sys.exit(2)
+
+
+def _unknown(observed: Behaviour) -> str:
+    """Return why a fault may not have been seen; empty if all was looked at."""
+    from kernlens.model.fault import NO_RACES
+
+    if observed.groups_done < observed.groups:
+        return f"not all work-groups ran{': allow more with --seconds' if observed.is_out_of_time else ''}"
+    return next((note for note in observed.notes if note.startswith(NO_RACES)), "")
 
 
 def tell_next(output: str | None) -> None:

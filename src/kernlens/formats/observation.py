@@ -21,7 +21,7 @@ from kernlens.model.behaviour import (
     ObservedMachine,
     ObservedRequest,
 )
-from kernlens.model.fault import Fault, merged_faults
+from kernlens.model.fault import NO_RACES, Fault, merged_faults
 from kernlens.model.source_map import SourcePlace
 
 FORMAT = "observation"
@@ -29,7 +29,8 @@ _VERSION = 1
 #: Records of a section, at most: 100 MB of bitcode have fewer.
 _MOST = 2_000_000
 #: The records that end in a text, and the numbers before it; others consist of numbers.
-_TEXTS = {"launch": 11, "build": 0, "argument": 1, "file": 0, "message": 3, "variable": 3}
+_TEXTS = {"launch": 11, "build": 0, "argument": 1, "left_out": 0, "file": 0, "message": 3, "variable": 3}
+_WHY_NO_RACES = "that takes 48 bytes for each byte of a buffer, more than a quarter of this machine's memory"
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _ESCAPE = re.compile(r"\\(.)")
 #: An access has so many numbers: five, twenty counters, two strides.
@@ -180,7 +181,12 @@ class _Section:
             buffers=tuple((record.numbers[0], record.numbers[1]) for record in self._of("buffer", 2)),
             faults=self._faults((numbers[3], numbers[4], numbers[5]), width, accesses),
             ran=self._ran(numbers[7]),
+            notes=self._notes(),
         )
+
+    def _notes(self) -> tuple[str, ...]:
+        names = ", ".join(record.text for record in self._of("left_out", 0))
+        return (f"{NO_RACES} {names}: {_WHY_NO_RACES}",) if names else ()
 
     def _ran(self, done: int) -> ObservedGroups | None:
         """Return which groups ran, and how far they differ; None where the section does not say it."""

@@ -19,6 +19,8 @@ OF_FLAGS = {
     "read": "reads a buffer that the host made write-only: mend the flags of clCreateBuffer",
     "write": "writes a buffer that the host made read-only: mend the flags of clCreateBuffer",
 }
+#: What a note begins with that names arguments in whose buffers nothing looked for races.
+NO_RACES = "data races were not looked for in the buffers of"
 #: The kinds in the order in which they are told.
 FAULT_KINDS = ("race", "bounds", "uninitialized", "barrier", "other")
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kernlens.analysis.observed_causes import Cause
 from kernlens.analysis.observed_code import Line, ObservedCode
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedLine
-from kernlens.model.fault import Fault
+from kernlens.model.fault import NO_RACES, Fault
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural
 
 #: The words that stand wherever there are counts.
 COUNTED = "counted in an interpreter, on this data; not time"
-#: What is said where no fault was seen, but for values that were never set.
-NO_FAULT = "no fault in what ran: no access out of bounds, no data race, no barrier that work-items miss"
 #: An access is told of from so many times its ideal on, and from so many lanes on one address.
 _WORTH = 2
 #: Where work-groups lie in their launch.
 _STRATA = ("at corners", "at other edges", "inside")
 #: Launches that are named one by one.
 _NAMED = 4
+
+
+def no_fault_words(notes: Iterable[str]) -> str:
+    """Return what is said where no fault was seen, but for values that were never set; ``notes`` are those on the counts."""
+    races = "no data race in the other buffers" if any(NO_RACES in note for note in notes) else "no data race"
+    return f"no fault in what ran: no access out of bounds, {races}, no barrier that work-items miss"
 
 
 def launch_title(observed: Behaviour) -> str:

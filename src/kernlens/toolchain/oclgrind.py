@@ -178,11 +178,18 @@ def has_oclgrind(root: Path) -> bool:
     return (root / _LIBRARY).is_file() and any(root.glob(_CORE))
 
 
-def machine_words(machine: ObservedMachine) -> str:
-    """Return the words that tell the plugin what requests are counted for."""
+def race_memory() -> int:
+    """Return the bytes that a look for data races may take: a quarter of the machine's, as the application needs the rest."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+
+
+def machine_words(machine: ObservedMachine, *, races: bool = True) -> str:
+    """Return the words that tell the plugin what requests are counted for, and how much memory its look for data races may
+    take. Oclgrind itself must not look for them."""
+    memory = race_memory() if races else 0
     return (
         f"width={machine.width} banks={machine.banks} bank_bytes={machine.bank_bytes} phases={machine.has_phases:d}"
-        f" split={machine.is_split:d}"
+        f" split={machine.is_split:d} races={memory}"
     )
 
 

@@ -9,11 +9,11 @@ from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.behaviour import Behaviour, ObservedLine
 from kernlens.model.fault import Fault
 from kernlens.report.behaviour_words import (
-    NO_FAULT,
     cause_sentence,
     coverage_sentences,
     fault_sentence,
     launch_title,
+    no_fault_words,
     place_words,
 )
 from kernlens.report.describe import plural
@@ -51,7 +51,8 @@ def behaviour_lines(
     if not observed.faults:
         unset = "no value that was never set" if uninitialized else "values that were never set: see --uninitialized"
         yield ""
-        yield f"{NO_FAULT[0].upper()}{NO_FAULT[1:]}; {unset}"
+        words = no_fault_words(observed.notes)
+        yield f"{words[0].upper()}{words[1:]}; {unset}"
 
 
 def _legend(observed: Behaviour) -> str:

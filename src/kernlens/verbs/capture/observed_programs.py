@@ -9,7 +9,7 @@ from pathlib import Path
 from kernlens.dataclass import replace
 from kernlens.model.behaviour import Behaviour
 from kernlens.model.build import Build
-from kernlens.model.fault import Fault
+from kernlens.model.fault import NO_RACES, Fault
 from kernlens.toolchain.oclgrind import SOURCE_NAMES
 from kernlens.verbs.capture.observed_launches import ObservedLaunches
 from kernlens.verbs.capture.observing import DeviceCode, Observing
@@ -34,6 +34,7 @@ class ObservedPrograms:
         self._not_counted: dict[str, list[str]] = defaultdict(list)
         #: Of each kernel whose work-groups were not all counted: how many were, and how many there were.
         self._in_part: dict[str, tuple[int, int]] = {}
+        self._notes: dict[str, set[str]] = defaultdict(set)
         self._is_uncompiled = False
         self.faults: list[tuple[str, Fault]] = []
         self.is_counted = False
@@ -74,6 +75,7 @@ class ObservedPrograms:
                 if each.is_counted and each.groups_done < each.groups:
                     done, groups = self._in_part.get(kernel, (0, 0))
                     self._in_part[kernel] = done + each.groups_done, groups + each.groups
+                self._notes[kernel] |= {note for note in each.notes if note.startswith(NO_RACES)}
                 if each.reason:
                     self._not_counted[each.reason].append(kernel)
 
@@ -97,4 +99,6 @@ class ObservedPrograms:
                 f"of {kernel} {done:,} of {groups:,} work-groups were counted before its time was over, though all ran;"
                 " --seconds gives it more"
             )
+        for kernel, notes in self._notes.items():
+            yield from (f"{kernel}: {note}" for note in sorted(notes))
         yield from self._launches.missing

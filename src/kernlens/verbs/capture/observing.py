@@ -58,14 +58,18 @@ class Observing:
         """Return the variables that have an application's processes see Oclgrind alone, and its plugin count into the folder.
         ``number`` is that of the socket which is asked for the width of sub-groups."""
         machine = self.machine()
-        words = machine_words(machine if machine.width else replace(machine, width=ObservedMachine().width))
+        races = environment.get("OCLGRIND_DATA_RACES", "1") == "1"
+        words = machine_words(
+            machine if machine.width else replace(machine, width=ObservedMachine().width), races=races
+        )
         asks = "" if machine.width else f" asks={number}"
         own = {
             "OCLGRIND_PLUGINS": str(plugin()),
+            "OCLGRIND_DATA_RACES": "0",  # The plugin looks for them.
             "OCLGRIND_LOG": os.devnull,  # What it says of faults is recorded.
             OBSERVE: f"{words}{asks} seconds={max(1, round(self.seconds))} launches={LAUNCHES} folder={spool.folder}",
         }
-        sizes = {"OCLGRIND_LOCAL_MEM_SIZE": 64 << 10, "OCLGRIND_GLOBAL_MEM_SIZE": 3 << 30, "OCLGRIND_DATA_RACES": 1}
+        sizes = {"OCLGRIND_LOCAL_MEM_SIZE": 64 << 10, "OCLGRIND_GLOBAL_MEM_SIZE": 3 << 30}
         chosen = {name: environment.get(name, str(value)) for name, value in sizes.items()}
         interpreter = oclgrind(self.toolchain)
         if (script := interpreter.translator_script) is not None:

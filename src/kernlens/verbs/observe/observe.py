@@ -79,7 +79,7 @@ def observe(
     machine = machine_for(compiled, name, sub_group)
     if recording is not None:
         compiled.check(name)
-    settings = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
+    settings = {"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {}
     launch = interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path)
     launched = _Launch(*launch, group_words(groups))
     try:

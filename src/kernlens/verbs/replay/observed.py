@@ -83,7 +83,7 @@ def observe_launch(
     with open_recording(recording) as opened:
         launches = list(recorded_launches(opened, program))
         recorded = _with_groups(chosen(launches, os.fspath(recording), kernel, launch)[0])
-        looks = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
+        looks = {"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {}
         other = OtherBuild(source, options)
         words = group_words(groups)
         interpreted = _Interpreted(recorded, other, device, sub_group, toolchain, seconds, words, looks, output)
