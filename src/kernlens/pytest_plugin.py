@@ -15,12 +15,15 @@ import pytest
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Rule
+    from kernlens.model.coverage import Coverage
     from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.program import Program
     from kernlens.verbs.replay.replayed import Replayed
 
 _Result = TypeVar("_Result")
 _MARK = "kernel_budget"
+#: Before the names of what a test has looked at, which reports carry, also to JUnit's files and from other processes.
+_PROPERTY = "kernlens-"
 _PROGRAMS = pytest.StashKey["list[Program]"]()
 _FAILED = pytest.StashKey["list[FailedBuilds]"]()
 #: Words of the mark that are no bounds.
@@ -49,18 +52,34 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     if rules:
         is_allowed = any(mark.kwargs.get(_ALLOWED) for mark in item.iter_markers(_MARK))
         failed = [] if is_allowed else item.stash.setdefault(_FAILED, [])
-        _check(item.stash.setdefault(_PROGRAMS, []), rules, tuple(failed))
+        coverage = _check(item.stash.setdefault(_PROGRAMS, []), rules, tuple(failed))
+        item.user_properties += [(f"{_PROPERTY}{key}", count) for key, count in coverage.document.items()]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what the marks of all tests that passed looked at: one that holds of nothing must not look like one that holds."""
+    from collections import Counter
+
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        counts.update({key: count for key, count in report.user_properties if key.startswith(_PROPERTY)})
+    if counts:
+        from kernlens.model.coverage import Coverage
+
+        own = {key.removeprefix(_PROPERTY): count for key, count in counts.items()}
+        terminalreporter.write_line(f"{_MARK}: {Coverage(**own).words}")
 
 
 @pytest.fixture
 def kernlens_compile(request: pytest.FixtureRequest) -> Callable[..., list[Program]]:
-    """Compile as ``kernlens.compile`` does, with its arguments, and return the Programs, which the test's marks are about."""
+    """Compile as ``kernlens.compile`` does, with its arguments, sources in all variants that ``kernlens.toml`` has, and return
+    the Programs, which the test's marks are about."""
 
     def compiled(*arguments: Any, **options: Any) -> list[Program]:
         __tracebackhide__ = True
         import kernlens
 
-        return _noted(request.node, _short(lambda: kernlens.compile(*arguments, **options)))
+        return _noted(request.node, _short(lambda: kernlens.compile(*arguments, **{"variants": True, **options})))
 
     return compiled
 
@@ -161,7 +180,8 @@ def _rules(item: pytest.Item) -> list[Rule]:
     return rules
 
 
-def _check(programs: list[Program], rules: Sequence[Rule], failed: tuple[FailedBuilds, ...]) -> None:
+def _check(programs: list[Program], rules: Sequence[Rule], failed: tuple[FailedBuilds, ...]) -> Coverage:
+    """Return what was looked at, if all is within the rules; else the test fails."""
     from kernlens.errors import KernlensError
     from kernlens.report.check.verdict_text import verdict_lines
     from kernlens.report.style import rendered
@@ -177,3 +197,4 @@ def _check(programs: list[Program], rules: Sequence[Rule], failed: tuple[FailedB
         words = str(error)
     if words:
         pytest.fail(words, pytrace=False)
+    return verdict.coverage

@@ -101,16 +101,16 @@ class ConfinedVerb:
                 confinement.stop()
             yield confinement.folder
 
-    def answer(self, words: Sequence[str]) -> Answer:
-        """Run ``kernlens WORDS --json`` in the confinement, which was entered. Raises KernlensError with what the command
-        said if it printed no document, and if that is too large."""
-        done = self.run([words[0], "--json", *words[1:]])
+    def answer(self, words: Sequence[str], cwd: str | None = None) -> Answer:
+        """Run ``kernlens WORDS --json`` in the confinement, which was entered, in the folder ``cwd``. Raises KernlensError with
+        what the command said if it printed no document, and if that is too large."""
+        done = self.run([words[0], "--json", *words[1:]], cwd)
         if not done.stdout.startswith("{"):
             raise KernlensError(_sentence(done))
         return Answer(_document(done.stdout), _cut(_without_name(done.stderr)))
 
-    def run(self, words: Sequence[str]) -> Completed:
-        """Run ``kernlens WORDS`` in the confinement, which was entered."""
+    def run(self, words: Sequence[str], cwd: str | None = None) -> Completed:
+        """Run ``kernlens WORDS`` in the confinement, which was entered, in the folder ``cwd``; None: its own."""
         variables = {
             **{name: value for name, value in os.environ.items() if name != "KERNLENS_NEWEST_ROOT"},
             **igc_versions(),
@@ -118,7 +118,7 @@ class ConfinedVerb:
             "PYTHONPATH": os.pathsep.join(_folders_of_packages()),
         }
         command = [os.path.realpath(sys.executable), "-m", "kernlens", *words]
-        return run(command, timeout=self._limits.seconds, env=variables, output_limit=ANSWER_LIMIT)
+        return run(command, timeout=self._limits.seconds, cwd=cwd, env=variables, output_limit=ANSWER_LIMIT)
 
 
 def _folders_of_packages() -> list[str]:

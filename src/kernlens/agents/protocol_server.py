@@ -21,29 +21,15 @@ from kernlens import __version__
 from kernlens.agents.allowed_paths import AllowedPaths
 from kernlens.agents.confined_verb import ConfinedVerb, check_confinement, linked_toolchains
 from kernlens.agents.cut_answer import Cut, part_at
-from kernlens.agents.tools import LIMIT, TOOLS, Tool
+from kernlens.agents.tool_list import LIMIT, PAGING, TOOLS
+from kernlens.agents.tools import SPELLINGS, Tool
 from kernlens.errors import KernlensError, likeliest
 from kernlens.processors import processors
 from kernlens.report.json_text import encoded
 
 _TOOLS = {tool.name: tool for tool in TOOLS}
-#: What a result has: the verb's document, or the part of it that was asked for.
-_OUTPUT = {
-    "type": "object",
-    "properties": {
-        "answer": {"description": "the document of the verb's --json (docs/json.md), or the part of it at 'at'"},
-        "left_out": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"at": {"type": "string"}, "start": {"type": "integer"}, "of": {"type": "integer"}},
-                "required": ["at", "start", "of"],
-            },
-        },
-        "messages": {"type": "string"},
-    },
-    "required": ["answer", "left_out"],
-}
+#: Characters of messages in an answer.
+_MESSAGES = 500
 
 
 def serve(paths: Sequence[str], seconds: float) -> None:
@@ -67,7 +53,10 @@ def server_of(calls: Calls) -> Server[Any]:
         "kernlens",
         version=__version__,
         instructions="What a GPU compiler made of kernels: from the source line to the machine instruction. The tools read"
-        f" {', '.join(calls.allowed.paths)} and nothing else. Paths may be relative to these folders.",
+        f" {', '.join(calls.allowed.paths)} and nothing else. Paths may be relative to these folders."
+        " Lists are ranked, the most first; what is missing is 0 or unknown. An answer has"
+        f" {LIMIT:,} characters; 'limit' is another number, and 'at' and 'start' go on at what left_out lists. 'full' is the"
+        " whole document of the command's --json.",
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call,
     )
@@ -87,14 +76,13 @@ class Calls:
         self, context: Any, parameters: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
         """Return all tools."""
-        hints = protocol.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+        hints = protocol.ToolAnnotations(read_only_hint=True)
         return protocol.ListToolsResult(
             tools=[
                 protocol.Tool(
                     name=tool.name,
                     description=tool.meaning,
-                    input_schema=tool.input_schema,
-                    output_schema=_OUTPUT,
+                    input_schema=tool.listed_schema,
                     annotations=hints,
                 )
                 for tool in TOOLS
@@ -144,8 +132,8 @@ def _answered(
         part = cut.fitted(part_at(answer.document, at, start), values.get("limit", LIMIT), at, start)
     except KernlensError as error:
         return {}, error
-    result = {"answer": part, "left_out": cut.left_out}
-    return result | ({"messages": answer.messages} if answer.messages else {}), None
+    more = {"left_out": cut.left_out, "messages": answer.messages[:_MESSAGES]}
+    return {"answer": part, **{key: value for key, value in more.items() if value}}, None
 
 
 def _checked(name: str, arguments: Mapping[str, Any]) -> tuple[Tool, Mapping[str, Any]]:
@@ -154,7 +142,12 @@ def _checked(name: str, arguments: Mapping[str, Any]) -> tuple[Tool, Mapping[str
     if tool is None:
         near = likeliest(name, _TOOLS) or list(_TOOLS)
         raise KernlensError(f"there is no tool {name[:100]!a}; there is {', '.join(near)}")
-    error = best_match(Draft202012Validator(tool.input_schema).iter_errors(arguments))
+    known = {argument.name for argument in tool.arguments}
+    arguments = {
+        SPELLINGS[key] if key not in known and SPELLINGS.get(key) in known else key: value
+        for key, value in arguments.items()
+    }
+    error = best_match(Draft202012Validator(tool.input_schema(PAGING)).iter_errors(arguments))
     if error is not None:
         where = f"the argument {error.path[0]}" if error.path else "the arguments"
         raise KernlensError(f"{where} of {name}: {error.message[:300]}; correct it, as the tool's schema says")

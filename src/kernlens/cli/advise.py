@@ -63,7 +63,6 @@ def command(asked: Asked) -> None:
     is 0 with and without advice, and 3 if a source does not compile.
     """
     from kernlens.report.advice_text import advice_lines
-    from kernlens.report.failure_lines import failed_lines
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
     from kernlens.verbs.build_messages import compiled_warnings
@@ -87,10 +86,9 @@ def command(asked: Asked) -> None:
         document = _document(answer.kernels, failed_in(files))
         print_json({**document, **({"tried": list(map(tried_document, trials))} if asked.is_try else {})})
     else:
-        print_lines(advice_lines(answer.kernels, is_tried=asked.is_try))
+        print_lines(advice_lines(answer.kernels, failed_in(files), is_tried=asked.is_try))
         for trial in trials:
             print_lines(trial_lines(trial, is_full=is_full()))
-        print_lines(failed_lines(failed_in(files)))
     if failed := [build for each in files if each.is_compiled for build in each.failed.builds]:
         raise BuildsError(failed)
 
@@ -133,6 +131,11 @@ def _tried_programs(selection: Selection, asked: Asked) -> list[Tried]:
 
 def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds]) -> dict[str, Any]:
     from kernlens.cli.answers.advice_document import advice_document
+    from kernlens.model.advice import advice_coverage
     from kernlens.report.failure_lines import failed_documents
 
-    return advice_document(kernels) | {"failed_builds": failed_documents(failed)}
+    return {
+        **advice_document(kernels),
+        "coverage": advice_coverage(kernels, failed).document,
+        "failed_builds": failed_documents(failed),
+    }

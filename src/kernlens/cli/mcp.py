@@ -22,7 +22,8 @@ def command(asked: Asked) -> None:
     """Answer an agent's questions about kernels in PATHS, as a server of the Model Context Protocol (MCP).
 
     An MCP client starts this command and talks to it over stdin and stdout. Its tools have the answers of inspect,
-    annotate, stages, diff, advise and symbols. They read files in PATHS only, and write none.
+    annotate, diff, advise, check, compile, sweep, observe, replay, stages and symbols. They read files in PATHS only, and
+    write none.
     """
     _check_installed()
     from kernlens.agents.protocol_server import serve

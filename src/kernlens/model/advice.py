@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, field, in_short
+from kernlens.model.coverage import Coverage, coverage
 
 if TYPE_CHECKING:
+    from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
 
@@ -106,3 +109,17 @@ class AdvisedKernel:
     kernel: Kernel
     advice: tuple[Advice, ...]
     reason: str | None = None
+
+    @property
+    def is_unread(self) -> bool:
+        """True if no rule could judge it: its code cannot be read, and nobody observed it."""
+        kernel = self.kernel
+        if kernel.behaviours:
+            return False
+        return not kernel.code_size or kernel.advice_reason is not None or not kernel.instructions.is_whole
+
+
+def advice_coverage(kernels: Sequence[AdvisedKernel], failed: Iterable[FailedBuilds]) -> Coverage:
+    """Return what the rules looked at."""
+    builds = [build for group in failed for build in group.builds]
+    return coverage([each.program for each in kernels], builds, len(kernels), sum(each.is_unread for each in kernels))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kernlens.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kernlens.model.build import Build
 
 
 @dataclass(frozen=True, slots=True)
 class SourceChange:
     """A source that differs, or includes what does, by its name on each side, None where that side has no such source.
-    ``lines`` are those that differ in it and in what it includes. The failures say why a side does not compile, "" if it
-    does."""
+    ``lines`` are those that differ in it and in what it includes. ``old_failed`` and ``new_failed`` are each side's builds
+    that failed."""
 
     old: str | None
     new: str | None
     lines: int = 0
-    old_failure: str = ""
-    new_failure: str = ""
+    old_failed: tuple[Build, ...] = ()
+    new_failed: tuple[Build, ...] = ()
 
     @property
     def name(self) -> str:
@@ -23,9 +28,19 @@ class SourceChange:
         return self.new or self.old or ""
 
     @property
+    def old_failure(self) -> str:
+        """Why the old side does not compile, "" if it does."""
+        return self.old_failed[0].told_failure if self.old_failed else ""
+
+    @property
+    def new_failure(self) -> str:
+        """Why the new side does not compile, "" if it does."""
+        return self.new_failed[0].told_failure if self.new_failed else ""
+
+    @property
     def failed(self) -> bool:
         """True if a side of it does not compile."""
-        return bool(self.old_failure or self.new_failure)
+        return bool(self.old_failed or self.new_failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.model.columns import Table, Tabular
+from kernlens.model.coverage import Coverage, coverage
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Bound, Tolerance
@@ -141,6 +142,17 @@ class Verdict(Tabular):
     def in_state(self, state: str) -> list[Finding]:
         """Return the findings that ended so."""
         return [finding for finding in self.findings if finding.state == state]
+
+    @property
+    def coverage(self) -> Coverage:
+        """The kernels that were held against bounds; one of which no value is known is unread."""
+        known: dict[tuple[int, str], bool] = {}
+        for finding in self.findings:
+            key = id(finding.program), finding.kernel.name
+            known[key] = known.get(key, False) or finding.value is not None
+        places = [*((finding.program, finding.kernel) for finding in self.findings), *self.new, *self.without_budget]
+        failed = [build for group in self.failed for build in group.builds]
+        return coverage([program for program, _ in places], failed, len(known), list(known.values()).count(False))
 
     @property
     def failed_kernels(self) -> tuple[tuple[str, Place], ...]:

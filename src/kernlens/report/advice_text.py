@@ -10,12 +10,14 @@ from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import observed_code, observed_texts
 from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
-from kernlens.model.advice import PAGE, SPILL, Advice, AdvisedKernel
+from kernlens.model.advice import PAGE, SPILL, Advice, AdvisedKernel, advice_coverage
 from kernlens.model.build import SOURCE_SUFFIX
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.static_access import UNKNOWN
 from kernlens.report.behaviour_words import COUNTED, cause_words
 from kernlens.report.bound_words import about_kernel
 from kernlens.report.describe import kernel_heading, kernel_words, plural
+from kernlens.report.failure_lines import failed_lines
 from kernlens.report.start_words import LEAST
 from kernlens.report.style import cut, style
 
@@ -25,9 +27,11 @@ _FEW = 4
 _WIDEST = 100
 
 
-def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) -> Iterator[str]:
-    """Yield the advice, kernel by kernel, how many kernels most rules could not judge, and a line that sums it up.
-    ``is_tried``: other build options are compared behind it."""
+def advice_lines(
+    kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds] = (), *, is_tried: bool = False
+) -> Iterator[str]:
+    """Yield the advice, kernel by kernel, how many kernels most rules could not judge, what ``failed``, and a line that sums it
+    up. ``is_tried``: other build options are compared behind it."""
     ranked = ranked_causes(kernels)
     yield from _start_lines(ranked)
     of_kernel: dict[int, list[RankedCause]] = {}
@@ -70,7 +74,9 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
     else:
         next_step = ""
     wasting = f"{plural(observed, 'cause')} of waste on data, " if observed else ""
-    yield f"{plural(len(kernels), 'kernel')}: {wasting}{plural(count, 'piece') + ' of' if count else 'no'} advice{next_step}"
+    yield from failed_lines(failed)
+    looked_at = advice_coverage(kernels, failed).words
+    yield f"{looked_at}: {wasting}{plural(count, 'piece') + ' of' if count else 'no'} advice{next_step}"
 
 
 def _on_data(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:

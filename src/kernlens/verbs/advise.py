@@ -38,10 +38,9 @@ class AdviceAnswer(Tabular):
 
     def __str__(self) -> str:
         from kernlens.report.advice_text import advice_lines
-        from kernlens.report.failure_lines import failed_lines
         from kernlens.report.style import rendered_lines
 
-        return "\n".join(rendered_lines([*advice_lines(self.kernels), *failed_lines(self.failed)]))
+        return "\n".join(rendered_lines(list(advice_lines(self.kernels, self.failed))))
 
     @property
     def advice(self) -> list[Advice]:

@@ -31,9 +31,9 @@ from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.toolchain.sources.includes import join_options
 from kernlens.toolchain.sources.project_file import project_file, read_project
-from kernlens.toolchain.sources.source_settings import settings_for, unused_tables
+from kernlens.toolchain.sources.source_settings import unused_tables
 from kernlens.verbs.absent import Whole, all_of, is_meant, resolved, why_absent
-from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, of_program, open_all, silent
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, of_program, open_variants, silent
 from kernlens.verbs.sources.spread import spread
 from kernlens.verbs.weighed import weighed
 
@@ -142,17 +142,16 @@ def opened_files(
     machine code. ``project`` is the ``kernlens.toml`` that counts for sources in place of the nearest, ``program`` is
     ``of_program``'s pattern, ``is_cached`` and ``tell`` are ``open_all``'s."""
     openings = [
-        Opening(path, device, toolchain, options, settings, with_counts)
-        if settings
-        else Opening(path, device, toolchain, with_counts=with_counts)
+        Opening(path, device, toolchain, words, with_counts=with_counts)
         for path in spread(paths)
+        for words in [options if options and is_source(path) else ""]
         for device in dict.fromkeys(devices or (None,))
         for toolchain in dict.fromkeys(toolchains or (None,))
-        for settings in (settings_for(path, file=project).variants(options) if is_source(path) else (None,))
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    return of_program(open_all(openings, source_roots, stages=stages, is_cached=is_cached, tell=tell), program)
+    opened = open_variants(openings, source_roots, stages=stages, is_cached=is_cached, project=project, tell=tell)
+    return of_program(opened, program)
 
 
 def programs_in(answers: Iterable[Opened]) -> list[Program]:
@@ -327,7 +326,7 @@ def _paired(
     if is_source(baseline):
         raise KernlensError(f"{baseline} is a source, but a baseline must be compiled: kernlens compile -o FILE.klens")
     (before,) = [
-        each.programs for each in compiled_whole(open_all([Opening(baseline, with_counts=True)], source_roots))
+        each.programs for each in compiled_whole(open_variants([Opening(baseline, with_counts=True)], source_roots))
     ]
     if pattern is not None:
         before = [each for each in before if is_meant(each.name, pattern)] or before

@@ -46,9 +46,10 @@ def plan(
     options: str = "",
     timeout: float = TIMEOUT,
     settings: Callable[[Path], SourceSettings] = settings_for,
+    variants: bool = False,
 ) -> Plan:
     """Return the compiles of every source for every device with every toolchain (none: the default one), with the ``options``
-    added to those that its ``settings`` have.
+    added to those that its ``settings`` have; ``variants``: with each choice of its macros' values.
 
     A device is called by any name that ``kernlens.isa.devices`` knows; ``all`` means all that a toolchain compiles for.
     Raises NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for.
@@ -57,7 +58,10 @@ def plan(
     targets, left_out = targets_of(devices, toolchains)
     jobs = [
         CompileJob(path, own, chosen, words, timeout)
-        for path, words in [(path, settings(path).options(options)) for path in paths]
+        for path in paths
+        for own_settings in [settings(path)]
+        for each in (own_settings.variants(options) if variants else [own_settings])
+        for words in [each.options(options)]
         for own, chosen in targets
     ]
     return Plan(jobs, left_out)
@@ -143,9 +147,11 @@ def compile(
     kernel: str | Sequence[str] = (),
     specialize: Mapping[int, bool | float | str] = MappingProxyType({}),
     unconfined: bool = False,
+    variants: bool = False,
 ) -> list[Program]:
     """Compile sources (OpenCL C or SPIR-V) for devices, one or several of each, and return the Programs: the first source's
-    first, of each source in the order of the devices.
+    first, of each source in the order of the devices. With ``variants`` a source is compiled with each choice of the values
+    that ``kernlens.toml`` has of its macros, else with the first.
 
     ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``;
     ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
@@ -168,7 +174,7 @@ def compile(
     }
     words = with_lines(join_options(options)) if lines else join_options(options)
     with compilable(paths, kernels, constants) as chosen:
-        planned = plan(chosen.files, names, [toolchain], options=words, settings=chosen.settings)
+        planned = plan(chosen.files, names, [toolchain], options=words, settings=chosen.settings, variants=variants)
         jobs = [chosen.job(job, unconfined=unconfined) for job in planned.jobs]
         results: list[Build | None] = [None] * len(jobs)
         saved = None if recording is None else Path(recording)

@@ -20,7 +20,7 @@ from kernlens.model.trips import Trips
 from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.difference import Difference
 from kernlens.verbs.kernel_pairs import changed, kernel_pairs
-from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, of_program, open_all, silent
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, of_program, open_variants, silent
 from kernlens.verbs.weighed import weighed_answers
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
@@ -127,7 +127,7 @@ def _between_sides(how: _SideChoices, kernels: Sequence[str], order: Figure | No
     sides = _two_sides(list(map(_title, how.sides)), *how.choices, has_pairs=bool(how.pairs))
     both = [(opening, _programs(side)) for (opening, _), side in zip(sides, (how.sides[0], how.sides[-1]), strict=True)]
     paths = [opening for opening, programs in both if programs is None]
-    files = compiled_whole(open_all(paths, how.source_roots, stages=how.stages, all_passes=how.all_passes))
+    files = compiled_whole(open_variants(paths, how.source_roots, stages=how.stages, all_passes=how.all_passes))
     opened = [files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both]
     old, new = weighed_answers([of_program([side], how.program)[0] for side in opened], how.trips)
     difference = between(

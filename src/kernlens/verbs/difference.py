@@ -12,6 +12,7 @@ from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, totals
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.coverage import Coverage, coverage
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
@@ -68,6 +69,20 @@ class Difference(Tabular):
         return totals(self.pairing, self.changes)
 
     @property
+    def coverage(self) -> Coverage:
+        """The kernels that were compared; one is unread where a side has no code to compare."""
+        changes = self.sources.compiled if self.sources else ()
+        lost = [[build for change in changes for build in change.old_failed], []]
+        lost[1] += [build for change in changes for build in change.new_failed]
+        for builds, group in zip(lost, self.failed_builds, strict=False):
+            builds += group.builds
+        alone = sum(each.kernel is not None for each in (*self.pairing.only_old, *self.pairing.only_new))
+        kernels = len(self.pairing.kernels) + alone
+        blind = sum(not change.has_code for change in self.changes)
+        sides = coverage(self.old, lost[0], 0) | coverage(self.new, lost[1], 0)
+        return sides | Coverage(kernels, blind)
+
+    @property
     def equal_code(self) -> list[tuple[str, int]]:
         """The names of programs whose sources differ, and whose code is equal, each with the number of lines that differ."""
         return programs_of_equal_code(self.pairing, self.changes)
@@ -108,6 +123,7 @@ class Difference(Tabular):
             self.sources,
             self.failed_builds,
             self.hunks,
+            self.coverage,
         )
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
@@ -127,6 +143,7 @@ class Difference(Tabular):
         document = comparison_document(
             self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary
         )
+        document["coverage"] = self.coverage.document
         document["failed_builds"] = failed_documents(self.failed_builds)
         if self.sources is None:
             return document

@@ -133,6 +133,42 @@ def open_all(
     return [files[opening] for opening in openings]
 
 
+def open_variants(
+    openings: Sequence[Opening],
+    source_roots: Sequence[str] = (),
+    *,
+    stages: bool = False,
+    all_passes: bool = False,
+    is_cached: bool = True,
+    project: str | None = None,
+    tell: Callable[[str], None] = silent,
+) -> list[Opened]:
+    """Return what ``open_all`` does, of a source all variants of its macros' values in ``kernlens.toml`` as one; ``project`` is
+    the file that counts in place of the nearest."""
+    from kernlens.toolchain.sources.source_settings import settings_for
+
+    variants = [
+        [replace(each, settings=settings) for settings in settings_for(each.path, file=project).variants(each.options)]
+        if is_source(each.path)
+        else [each]
+        for each in openings
+    ]
+    flat = [each for own in variants for each in own]
+    opened = open_all(flat, source_roots, stages=stages, all_passes=all_passes, is_cached=is_cached, tell=tell)
+    left = iter(opened)
+    return [_as_one([next(left) for _ in own]) for own in variants]
+
+
+def _as_one(opened: Sequence[Opened]) -> Opened:
+    first, *others = opened
+    if not others:
+        return first
+    programs = [program for each in opened for program in each.programs]
+    failed = tuple(build for each in opened for build in each.failed.builds)
+    count = sum(each.failed.count for each in opened)
+    return Opened(first.path, programs, replace(first.failed, builds=failed, count=count), Whole(programs, failed))
+
+
 def of_program(answers: Sequence[Opened], pattern: str | None) -> list[Opened]:
     """Return what was opened of the programs with this name, or whose names match; None: of all. Raises NotFoundError if no
     path has one."""

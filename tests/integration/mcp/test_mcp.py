@@ -19,6 +19,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kernlens.agents.confined_verb import ConfinedVerb, linked_toolchains
+from kernlens.agents.tool_list import PAGING, TOOLS
 from kernlens.errors import KernlensError
 from tests.documents import faults
 from tests.integration.cli.test_cli import kernlens
@@ -128,6 +129,7 @@ def test_the_tools_and_their_answers(home: Path) -> None:
         assert set(re.findall(r"^\|`(\w+)`\|", page, re.MULTILINE)) == set(tools)
         for tool in tools.values():
             jsonschema_rs.meta.validate(tool.input_schema)
+            jsonschema_rs.meta.validate(TOOLS[list(tools).index(tool.name)].input_schema(PAGING))
             assert tool.annotations is not None
             assert tool.annotations.read_only_hint
         for name, arguments, words in (
@@ -156,9 +158,9 @@ def test_the_tools_and_their_answers(home: Path) -> None:
             ("symbols", {"paths": ["scale.klens"]}, ("symbols", "scale.klens")),
             ("annotate", {"path": "scale.cl", "device": "dg2", "pressure": True, "options": "-DN=4 -I ."}, None),
         ):
-            result = await answer(client, name, limit=200_000, **arguments)
+            result = await answer(client, name, limit=200_000, full=True, **arguments)
             assert faults(name, result["answer"]) == []
-            assert result["left_out"] == []
+            assert "left_out" not in result
             if words is not None:
                 shown = json.dumps(result["answer"]).replace(f"{allowed}/", "")
                 assert json.loads(shown) == json.loads(
@@ -166,7 +168,7 @@ def test_the_tools_and_their_answers(home: Path) -> None:
                 )
 
         # A compile of a tool's own has the versions that the command states, though it cannot read dpkg's list.
-        result = await answer(client, "annotate", path="scale.cl", device="dg2", top=1)
+        result = await answer(client, "annotate", path="scale.cl", device="dg2", top=1, full=True)
         printed = kernlens("inspect", "scale.klens", "--device=dg2", "--json", cwd=allowed).stdout
         (stated,) = json.loads(printed)["programs"]
         assert result["answer"]["programs"][0]["toolchain"] == stated["toolchain"]
@@ -217,7 +219,7 @@ def test_no_path_leads_out(home: Path) -> None:
             assert "may name a file" in await error(client, "stages", path="scale.cl", device="dg2", options=options), (
                 options
             )
-        result = await answer(client, "annotate", path="named.bin", device="dg2", limit=200_000)
+        result = await answer(client, "annotate", path="named.bin", device="dg2", limit=200_000, full=True)
         assert "secret.cl" in json.dumps(result)
         assert SECRET not in json.dumps(result)
 
@@ -262,7 +264,7 @@ def test_hostile_arguments_are_errors_of_tools(home: Path) -> None:
 
     async def steps(client: Client) -> None:
         for words, arguments in (
-            ("correct it", {"path": ["scale.klens"]}),
+            ("correct it", {"path": [3]}),
             ("correct it", {"path": ""}),
             ("correct it", {"path": "x" * 5000}),
             ("correct it", {}),
@@ -297,9 +299,9 @@ def test_an_answer_is_bounded_and_goes_on(home: Path) -> None:
     """What left_out names, taken part by part, is the whole answer."""
 
     async def steps(client: Client) -> None:
-        question: dict[str, Any] = {"path": "scale.klens", "device": "dg2", "kernel": "scale"}
+        question: dict[str, Any] = {"path": "scale.klens", "device": "dg2", "kernel": "scale", "full": True}
         whole = await answer(client, "annotate", limit=200_000, **question)
-        assert whole["left_out"] == []
+        assert "left_out" not in whole
         place = "/programs/0/kernels/0/instructions"
         instructions = whole["answer"]["programs"][0]["kernels"][0]["instructions"]
         first = await answer(client, "annotate", limit=3000, **question)
@@ -311,7 +313,7 @@ def test_an_answer_is_bounded_and_goes_on(home: Path) -> None:
         while rest is not None:
             part = await answer(client, "annotate", limit=6000, at=place, start=rest["start"], **question)
             got += part["answer"]
-            rest = part["left_out"][0] if part["left_out"] else None
+            rest = part["left_out"][0] if "left_out" in part else None
         assert got == instructions
 
     with_client(steps, home / "given")

@@ -27,7 +27,14 @@ def test_the_line_that_moves_most_above_its_ideal_comes_first(tmp_path: Path) ->
     assert kernlens(*words, "-o", "seen.klens", cwd=tmp_path).returncode == 0
 
     async def steps(client: Client) -> None:
-        asked = {"path": str(tmp_path / "seen.klens"), "kernel": "transpose", "top": 2, "sort": "excess"}
+        asked = {
+            "path": str(tmp_path / "seen.klens"),
+            "kernel": "transpose",
+            "top": 2,
+            "sort": "excess",
+            "full": True,
+            "limit": 20_000,
+        }
         result = (await answer(client, "annotate", **asked))["answer"]
         assert faults("annotate", result) == []
         (kernel,) = result["programs"][0]["kernels"]

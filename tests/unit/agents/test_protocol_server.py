@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from mcp.client.client import Client
 
 from kernlens.agents.allowed_paths import AllowedPaths
 from kernlens.agents.protocol_server import Calls, server_of
-from kernlens.agents.tools import LIMIT, PAGING, TOOLS
+from kernlens.agents.tool_list import LIMIT, PAGING, TOOLS
 from kernlens.cli.verb_group import VERBS, kernlens
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
@@ -43,6 +44,14 @@ def test_tools_are_verbs_and_their_arguments_are_options() -> None:
         named = {argument.option for argument in tool.arguments if argument.option.startswith("--")}
         # A source is compiled first, by another verb.
         assert named - options <= ({"--toolchain"} if tool.compiles else set()), tool.name
+
+
+def test_the_list_of_tools_is_short(tmp_path: Path) -> None:
+    async def steps(client: Client) -> None:
+        listed = (await client.list_tools()).model_dump(by_alias=True, exclude_none=True, mode="json")
+        assert len(json.dumps(listed["tools"])) <= 8192
+
+    with_client(steps, tmp_path)
 
 
 def test_the_page_says_how_long_answers_are() -> None:

@@ -101,7 +101,7 @@ def test_every_reader_shows_them(verb: str, of: str, kernlens: Kernlens, folder:
         assert "\n  1 error generated.\n" in kernlens("inspect", path, "--log").out
     else:
         lines = done.out.rstrip("\n").split("\n")
-        closing = lines[-2] if verb == "check" else lines[-1]
+        closing = lines[-2] if verb in ("advise", "check", "diff") else lines[-1]
         assert closing.startswith(WORDS)
         assert f"(kernlens inspect {path} --log shows the log)" in closing
     (*_, entry) = json.loads(kernlens(*ASKED[verb], path, "--json").out)["failed_builds"]
@@ -185,7 +185,7 @@ def test_check_fails_on_them(kernlens: Kernlens, folder: Path) -> None:
     words = ("check", "x.klens", "--max-spill-bytes", "0", "--junit", "x.xml", "--sarif", "x.sarif")
     done = kernlens(*words)
     assert (done.status, done.err) == (1, "")
-    assert done.out.endswith("2 kernels, 2 bounds checked: 1 of 2 builds failed\n")
+    assert done.out.endswith("2 kernels, 1 unread, 2 bounds checked: 1 of 2 builds failed\n")
     assert kernlens("check", "x.klens", "--max-spill-bytes", "0", "--json").document["ok"] is False
     root = ElementTree.parse("x.xml").getroot()
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "0", "1")
@@ -277,13 +277,17 @@ def test_a_bad_source_leaves_the_others(kernlens: Kernlens, folder: Path, compil
     (sources / "scale.cl").write_text(SOURCE)
     words = ("--device", "skl")
     done = kernlens("advise", sources, *words)
-    assert (done.status, "2 kernels: " in done.out, "a.cl:1:1: error: it is broken" in done.err) == (3, True, True)
+    assert (done.status, "2 kernels, 1 unread: " in done.out, "a.cl:1:1: error: it is broken" in done.err) == (
+        3,
+        True,
+        True,
+    )
     document = json.loads(kernlens("advise", sources, *words, "--json").out)
     assert [entry["recording"] for entry in document["failed_builds"]] == [None]
     assert {kernel["kernel"] for kernel in document["kernels"]} == {"scale", "plain"}
     limit = ("check", sources, *words, "--max-spill-bytes", "0", "--junit", "x.xml")
     done = kernlens(*limit)
-    assert (done.status, "2 kernels, 2 bounds checked: 1 of 2 builds failed\n" in done.out) == (3, True)
+    assert (done.status, "2 kernels, 1 unread, 2 bounds checked: 1 of 2 builds failed\n" in done.out) == (3, True)
     assert "a.cl:1:1: error: it is broken" in done.err
     assert ElementTree.parse("x.xml").getroot().get("errors") == "1"
     assert kernlens(*limit, "--allow-failed-builds").status == 0

@@ -107,7 +107,7 @@ def test_a_verdict_is_printed_though_its_file_cannot_be_written(
     monkeypatch.chdir(tmp_path)
     Path("old.bin").write_bytes(with_code(48))
     done = kernlens("check", "old.bin", "--max-simd", "99", "--junit", "no/x.xml", "--sarif", "/dev/full")
-    assert (done.status, done.out) == (2, "1 kernel, 1 bound checked: all kept\n")
+    assert (done.status, done.out) == (2, "1 kernel, 0 unread, 1 bound checked: all kept\n")
     assert "cannot write no/x.xml: No such file or directory" in done.err
     assert "cannot write /dev/full: No space left on device" in done.err
 

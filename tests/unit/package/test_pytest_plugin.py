@@ -57,7 +57,7 @@ def test_a_mark_that_is_not_kept_says_what_check_says(run: Callable[..., pytest.
             "  max-instructions: instructions 3, at most 2 (kernel_budget)",
             "    scale.cl:2 | int id = get_global_id(0);",
             "      2 of 3 instructions (perhaps of no line)",
-            "*1 kernel, 1 bound checked: 1 not kept",
+            "*1 kernel, 0 unread, 1 bound checked: 1 not kept",
         ]
     )
     assert "pytest_plugin.py" not in result.stdout.str()

@@ -16,7 +16,7 @@ WORD = re.compile(r"\w+")
 
 #: Names that another library calls, and tables of a format that are kept whole.
 CALLED_BY_OTHERS = {"list_commands", "get_command", "format_commands", "capture_signals"}
-CALLED_BY_PYTEST = {"pytest_configure", "pytest_runtest_setup", "pytest_runtest_call"}
+CALLED_BY_PYTEST = {"pytest_configure", "pytest_runtest_setup", "pytest_runtest_call", "pytest_terminal_summary"}
 WHOLE_TABLES = {"neo_elf.py"}
 #: Abilities of the Python API that no page names yet.
 OFFERED = {"binary_into"}

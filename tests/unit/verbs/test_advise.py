@@ -55,7 +55,7 @@ def test_the_text(folder: Path, kernlens: Kernlens) -> None:
         f"  bound: {UNKNOWN}",
         OCCUPANCY,
         "",
-        "1 kernel: 1 piece of advice",
+        "1 kernel, 0 unread: 1 piece of advice",
     ]
     assert str(package.advise("scale.bin")) + "\n" == done.out
 
@@ -105,8 +105,8 @@ def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
         OCCUPANCY,
         "",
         f"most rules need lines and source text; in 1 kernel: {entry['reason']}",
-        "1 kernel: no advice by the rules of docs/advice.md; kernlens annotate PATH --top 10 lists the lines with most"
-        " instructions",
+        "1 kernel, 0 unread: no advice by the rules of docs/advice.md; kernlens annotate PATH --top 10 lists the lines"
+        " with most instructions",
     ]
 
 

@@ -38,7 +38,7 @@ def states(done: Done) -> dict[str, str]:
 
 def test_what_is_within_its_bounds(kernlens: Kernlens, folder: Path) -> None:
     done = kernlens("check", "small.bin", "--max-spill-bytes", "0", "--min-simd", "16", "--max-code-size", "48")
-    assert (done.status, done.out, done.err) == (0, "1 kernel, 3 bounds checked: all kept\n", "")
+    assert (done.status, done.out, done.err) == (0, "1 kernel, 0 unread, 3 bounds checked: all kept\n", "")
 
 
 def test_what_is_not_names_kernel_figure_and_line(kernlens: Kernlens, folder: Path) -> None:
@@ -55,7 +55,7 @@ def test_what_is_not_names_kernel_figure_and_line(kernlens: Kernlens, folder: Pa
         "    scale.cl:3 | a[id] *= 2;\n"
         "      4 of 5 move instructions (1 for certain)\n"
         "\n"
-        "1 kernel, 3 bounds checked: 3 not kept\n"
+        "1 kernel, 0 unread, 3 bounds checked: 3 not kept\n"
     )
 
 
@@ -120,7 +120,7 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
     assert '  min-simd: SIMD 8, at least 16 (kernlens.toml, kernel."scale")\n' in done.out
     assert "instructions 5" not in done.out, "the device's table is the last that fits"
     assert 'no program is for the device of kernlens.toml, kernel."*".device.pvc\n' in done.out
-    assert done.out.endswith("1 kernel, 2 bounds checked: 1 not kept  (budgets of kernlens.toml)\n")
+    assert done.out.endswith("1 kernel, 0 unread, 2 bounds checked: 1 not kept  (budgets of kernlens.toml)\n")
     # What is named goes before the file, and the file beside a path before that of the working folder.
     assert kernlens("check", "large.bin", "--min-simd", "8").status == 0
     (folder / "inner").mkdir()
@@ -221,7 +221,7 @@ def test_a_baseline(kernlens: Kernlens, folder: Path) -> None:
         "    scale.cl:3 | a[id] *= 2;\n"
         "      instructions 2 -> 4 (1 for certain)\n"
         "\n"
-        "1 kernel, 10 bounds checked: 2 not kept  (baseline small.bin)\n"
+        "1 kernel, 0 unread, 10 bounds checked: 2 not kept  (baseline small.bin)\n"
     )
     words = ("--tolerance", "simd=50%", "--tolerance", "code-size=67%", "--tolerance", "instructions=any")
     done = kernlens("check", "large.bin", "--baseline", "small.bin", *words, "--json")
@@ -268,7 +268,10 @@ def test_sources_are_compiled(kernlens: Kernlens, folder: Path, compiler: Path) 
     Path("broken.cl").write_text("broken\n")
     failed = kernlens("check", "broken.cl", "--device", "skl", "--max-spill-bytes", "0")
     reason = "the only build failed: broken.cl for skl by system: it is broken at broken.cl:1:1"
-    assert (failed.status, failed.out) == (3, f"{reason}\n0 kernels, 0 bounds checked: the only build failed\n")
+    assert (failed.status, failed.out) == (
+        3,
+        f"{reason}\n0 kernels, 1 unread, 0 bounds checked: the only build failed\n",
+    )
     assert "broken.cl:1:1: error: it is broken\n" in failed.err
     assert kernlens("check", "scale.cl", "--max-spill-bytes", "0").status == 2
 
@@ -276,9 +279,9 @@ def test_sources_are_compiled(kernlens: Kernlens, folder: Path, compiler: Path) 
 def test_a_source_is_checked_once_for_every_device(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
     every = kernlens("check", "scale.cl", "--device", "all", "--max-instructions", "3")
     assert (every.status, every.err) == (0, "")
-    assert every.out.startswith("6 kernels, 6 bounds checked")  # two for dg2, icllp and skl each
+    assert every.out.startswith("6 kernels, 0 unread, 6 bounds checked")  # two for dg2, icllp and skl each
     twice = kernlens("check", "scale.cl", "--device", "skl,skl", "--max-instructions", "3")
-    assert twice.out.startswith("2 kernels, 2 bounds checked")
+    assert twice.out.startswith("2 kernels, 0 unread, 2 bounds checked")
 
 
 # What CI reads

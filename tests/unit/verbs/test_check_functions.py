@@ -55,7 +55,7 @@ def test_the_code_of_functions_has_the_bounds_of_counts(kernlens: Kernlens, fold
     assert done.status == 1
     assert f"{PSEUDO_KERNEL}  calls on dg2" in done.out
     assert "  max-code-size: code size 112, at most 64 (--max-code-size)\n" in done.out
-    assert "3 kernels, 5 bounds checked: 1 not kept" in done.out, "its width is not a kernel's"
+    assert "3 kernels, 0 unread, 5 bounds checked: 1 not kept" in done.out, "its width is not a kernel's"
     assert kernlens("check", "calls.bin", "--max-code-size", "112").status == 0
     # A kernel that is chosen brings the functions that it calls with it.
     assert kernlens("check", "calls.bin", "--kernel", "gemm", "--max-code-size", "64").status == 1
@@ -92,7 +92,7 @@ def test_code_that_the_file_does_not_hold_leaves_a_count_unknown(
     Path("open.bin").write_bytes(zebin(called))
     done = kernlens("check", "open.bin", "--max-code-size", "1000")
     assert (done.status, reason in done.out) == (2, True)
-    assert "3 kernels, 3 bounds checked: 1 cannot be checked" in done.out
+    assert "3 kernels, 0 unread, 3 bounds checked: 1 cannot be checked" in done.out
     assert kernlens("check", "open.bin", "--min-simd", "16").status == 0
 
 

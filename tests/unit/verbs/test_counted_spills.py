@@ -91,7 +91,7 @@ def test_a_kernel_that_begins_to_spill(kernlens: Kernlens, folder: None) -> None
     reasons = [each["reason"] for each in done.document["findings"] if each["rule"] == "baseline-spill-bytes"]
     assert reasons == ["spill stores and fill loads are checked instead"]
     text = kernlens("check", "private.bin", "--max-spill-bytes", "0").out
-    checked = "1 kernel, 3 bounds checked: 1 not known (spill stores and fill loads are checked instead)"
+    checked = "1 kernel, 0 unread, 3 bounds checked: 1 not known (spill stores and fill loads are checked instead)"
     assert text == f"{checked}, all others kept\n"
     private = kernlens("check", "private.bin", "--baseline", "none.bin", "--tolerance", "scratch=any", "--json")
     assert private.status == 0, "unknown bytes, but no spill in the code"

@@ -111,6 +111,7 @@ class OffsetAnswers:
             "method": source_map.origin(row) if source_map else None,
             "inlined_at": [attributes(call, "path", "line", "column") for call in self._calls(row)],
             "function": self._function(row),
+            "memory": self._memory(row),
             "loop_depth": loops.depths[row] if loops else None,
             "waits_for": [
                 {
@@ -144,6 +145,18 @@ class OffsetAnswers:
         if not functions:
             return self._kernel.name
         return functions[max(0, bisect_right(functions, row, key=lambda each: each.code.start) - 1)].name
+
+    def _memory(self, row: int) -> dict[str, Any] | None:
+        """Return the access of a message that accesses memory: where, how, how many bytes at most; None for all others."""
+        kind = self._kernel.instructions.kinds[row]
+        if kind.access is None or not kind.access.action:
+            return None
+        return {
+            "space": kind.name,
+            "operation": kind.access.operation,
+            "bytes": kind.access.size,
+            "spill": kind.access.is_spill,
+        }
 
     def _line(self, row: int) -> dict[str, Any]:
         place = self._kernel.source_map.place(row) if self._kernel.source_map else None
@@ -225,7 +238,7 @@ class OffsetAnswers:
 
 _KEYS = (
     "asm_offset", "asm_label", "text", "file", "line", "column", "construct", "method", "inlined_at", "function",
-    "loop_depth", "waits_for", "waits_reason",
+    "memory", "loop_depth", "waits_for", "waits_reason",
 )  # fmt: skip
 
 

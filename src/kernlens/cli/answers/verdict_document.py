@@ -18,6 +18,7 @@ def verdict_document(verdict: Verdict) -> Document:
     return {
         "schema": 1,
         "ok": verdict.ok,
+        "coverage": verdict.coverage.document,
         "budget_file": verdict.budget_file,
         "baseline": verdict.baseline,
         "findings": [_finding(finding) for finding in verdict.findings],

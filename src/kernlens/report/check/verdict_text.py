@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
-from kernlens.model.build import Build
 from kernlens.model.figures import OBSERVED, WAITS, own_figures, unobserved_words
 from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.check.verdict_sentences import doubt, fault_sentences
@@ -72,9 +71,7 @@ def _names(places: Sequence[Place]) -> str:
 
 def summary(verdict: Verdict) -> str:
     """Return how much was checked, and what came of it, in one line."""
-    kernels = {(id(finding.program), finding.kernel.name) for finding in verdict.findings}
-    variants = _variants(verdict)
-    words = [f"{variants}{plural(len(kernels), 'kernel')}, {plural(len(verdict.findings), 'bound')} checked"]
+    words = [f"{verdict.coverage.words}, {plural(len(verdict.findings), 'bound')} checked"]
     if failed := len(verdict.in_state(FAILED)):
         words.append(f"{failed:,} not kept")
     if unknown := len(verdict.in_state(UNKNOWN)):
@@ -94,20 +91,6 @@ def summary(verdict: Verdict) -> str:
     of += [f"baseline {verdict.baseline}"] if verdict.baseline else []
     origins = f"  ({'; '.join(of)})" if of else ""
     return f"{words[0]}: {', '.join(words[1:])}{origins}"
-
-
-def _variants(verdict: Verdict) -> str:
-    """Return how many could be read of the builds of sources that have several, with other options each; "" without such."""
-    places = [*((each.program, each.kernel) for each in verdict.findings), *verdict.new, *verdict.without_budget]
-    programs = {id(program): program for program, _ in places}
-    read = Counter(_compiled(program.build) for program in programs.values())
-    every = read + Counter(_compiled(build) for group in verdict.failed for build in group.builds)
-    several = [key for key, count in every.items() if count > 1]
-    return f"{sum(read[key] for key in several)} of {sum(every[key] for key in several)} variants, " if several else ""
-
-
-def _compiled(build: Build) -> tuple[str, str, str]:
-    return build.path or build.name, build.device, build.toolchain.name if build.toolchain else ""
 
 
 def _finding_lines(finding: Finding, reasons: set[str]) -> Iterator[str]:

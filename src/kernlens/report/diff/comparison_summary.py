@@ -11,6 +11,7 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.totals import Mean, Totals, ValueChange
 from kernlens.dataclass import dataclass
+from kernlens.model.coverage import Coverage
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.source_change import SourceChange, SourceChanges
 from kernlens.report.describe import kernel_words, plural
@@ -30,8 +31,8 @@ _FAILURES = 10
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A comparison, as its first screen has it: both sides in words, the kernels, the sums, programs of equal code whose
-    sources differ, the sources that were compiled, if sources were compared, each side's builds that failed, and what each hunk
-    does of sources with several."""
+    sources differ, the sources that were compiled, if sources were compared, each side's builds that failed, what each hunk
+    does of sources with several, and what was looked at."""
 
     old: str
     new: str
@@ -42,6 +43,7 @@ class Summary:
     sources: SourceChanges | None
     failed: Sequence[FailedBuilds] = ()
     hunks: Sequence[HunkChange] = ()
+    coverage: Coverage = Coverage(0, 0)
 
 
 def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
@@ -62,13 +64,15 @@ def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
 
 
 def closing_lines(what: Summary, shown: int | None) -> Iterator[str]:
-    """Yield the lines on the kernels that are not shown, and on builds that failed, if there are any."""
+    """Yield the lines on the kernels that are not shown, on builds that failed, and on what was looked at."""
     if shown is not None and len(what.changes) > shown:
         yield ""
         left = len(what.changes) - shown
         verb = "differs" if left == 1 else "differ"
         yield f"{plural(left, 'more kernel')} {verb}; --all prints all, --kernel K one"
     yield from failed_lines(what.failed)
+    if what.sources is None or what.sources.compiled:
+        yield what.coverage.words
 
 
 def totals_lines(totals: Totals) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 from types import MappingProxyType
 
 from kernlens.analysis.comparison.edit_hunks import HunkChange
@@ -23,9 +24,12 @@ from kernlens.verbs.programs import narrowed
 from kernlens.verbs.sources.closures import Closures
 from kernlens.verbs.sources.compiling import Progress, SourceCompile, check_confinement, compiled
 from kernlens.verbs.sources.hunk_effects import EditedSource, hunk_changes
-from kernlens.verbs.sources.scope import SourcePair, SourceText, check_paths, paired, sources_of
+from kernlens.verbs.sources.scope import SourcePair, SourceText, check_paths, paired, sources_of, with_options
 from kernlens.verbs.sources.settings import SettingsOf
 from kernlens.verbs.sources.trees import Tree
+
+#: The builds of a source on each side.
+_Builds = tuple[list[Build], list[Build]]
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,14 @@ class SourceSide:
         return sources_of(
             self.tree, paths, lambda name: self.settings(name).options(stated), self.base, closures, other
         )
+
+    def variants(self, text: SourceText | None, closures: Closures) -> list[SourceText]:
+        """Return a source of this side with each choice of the values that its macros have in ``kernlens.toml``."""
+        if text is None:
+            return []
+        stated = with_lines(self.options)
+        choices = [each.options(stated) for each in self.settings(text.name).variants(stated)]
+        return [text, *(with_options(text, words, self.base, closures) for words in choices[1:])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +102,14 @@ def compared(
             " recordings"
         )
     is_same_compile = targets[0] == targets[1]
-    differing = [each for each in pairs if not (is_same_compile and each.is_equal)]
+    groups = [_paired_variants(old.variants(each.old, closures), new.variants(each.new, closures)) for each in pairs]
+    differing = [group for group in groups if not (is_same_compile and all(each.is_equal for each in group))]
     if differing:
         check_confinement(unconfined=unconfined)
     compiles = [
-        (number, is_new, SourceCompile(text, *target))
-        for number, each in enumerate(differing)
+        (each, is_new, SourceCompile(text, *target))
+        for group in differing
+        for each in group
         for is_new, text in enumerate((each.old, each.new))
         if text is not None
         for target in targets[is_new]
@@ -109,16 +123,16 @@ def compared(
         on_progress=on_progress,
     )
     builds = compile_all([each for _, _, each in compiles])
-    of_pair: list[tuple[list[Build], list[Build]]] = [([], []) for _ in differing]
-    for (number, is_new, _), build in zip(compiles, builds, strict=True):
-        of_pair[number][is_new].append(build)
-    results = [_compared_pair(each, *own) for each, own in zip(differing, of_pair, strict=True)]
+    built: dict[int, _Builds] = {id(each): ([], []) for group in differing for each in group}
+    for (each, is_new, _), build in zip(compiles, builds, strict=True):
+        built[id(each)][is_new].append(build)
+    edited = [[EditedSource(each, *map(_programs, built[id(each)])) for each in group] for group in differing]
+    results = [_compared_source(own, [built[id(each.pair)] for each in own]) for own in edited]
 
     def compile_texts(texts: Sequence[tuple[SourceText, bool]]) -> Sequence[Build]:
         return compile_all([SourceCompile(text, *targets[is_new][0]) for text, is_new in texts])
 
-    edited = [EditedSource(each, done.old, done.new) for each, done in zip(differing, results, strict=True)]
-    hunks = hunk_changes(edited, compile_texts) if is_same_compile else ()
+    hunks = hunk_changes([each for own in edited for each in own], compile_texts) if is_same_compile else ()
     return _of_all(results, len(pairs) - len(differing), hunks)
 
 
@@ -132,16 +146,29 @@ def _of_all(results: Sequence[ComparedSources], unchanged: int, hunks: tuple[Hun
     )
 
 
-def _compared_pair(sources: SourcePair, old_builds: Sequence[Build], new_builds: Sequence[Build]) -> ComparedSources:
-    old, new = (
-        [program for build in builds if build.ok for program in open_build(build)]
-        for builds in (old_builds, new_builds)
-    )
+def _paired_variants(old: Sequence[SourceText], new: Sequence[SourceText]) -> list[SourcePair]:
+    """Return the variants of a source that belong together: those of equal options, and the others in their order."""
+    known = {text.options: text for text in new}
+    equal = [SourcePair(text, known.pop(text.options)) for text in old if text.options in known]
+    taken = {id(text) for each in equal for text in (each.old, each.new)}
+    left = [[text for text in side if id(text) not in taken] for side in (old, new)]
+    return [*equal, *(SourcePair(*both) for both in zip_longest(*left))]
+
+
+def _programs(builds: Sequence[Build]) -> list[Program]:
+    return [program for build in builds if build.ok for program in open_build(build)]
+
+
+def _compared_source(variants: Sequence[EditedSource], builds: Sequence[_Builds]) -> ComparedSources:
+    """Compare a source in all its variants, of each of which these are the ``builds``."""
+    sources = variants[0].pair
+    old = [program for each in variants for program in each.old]
+    new = [program for each in variants for program in each.new]
     change = SourceChange(
         sources.old.name if sources.old else None,
         sources.new.name if sources.new else None,
         _lines(sources),
-        *(next((build.told_failure for build in builds if not build.ok), "") for builds in (old_builds, new_builds)),
+        *(tuple(build for own in builds for build in own[side] if not build.ok) for side in (False, True)),
     )
     pairing = pair(old, new)
     if change.failed:  # The other side's kernels are not the only ones, but those that can be seen.

@@ -84,6 +84,12 @@ def sources_of(
     return {name: text for name, text in texts.items() if name in named or name not in included}
 
 
+def with_options(text: SourceText, options: str, base: str, closures: Closures) -> SourceText:
+    """Return a source with other build options; ``base`` and ``closures`` are those of ``sources_of``."""
+    words, folders = in_tree(options, text.tree, base)
+    return SourceText(text.tree, closures.of(text.tree, text.name, folders, words), words)
+
+
 def _changed(tree: Tree, other: Tree) -> set[str] | None:
     """Return the names of the other tree's files that are not the same in this one; None if that is not known, or this one has
     files that the other has not, which may be included in place of others."""
