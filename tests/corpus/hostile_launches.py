@@ -3,7 +3,8 @@
 A recording with launches of every kind of argument and memory is changed at random: numbers and texts in a launch's
 description, and rows of its contents. Each change is read and replayed in the confined child. The kernels do nothing, so
 that what goes wrong is the data's. Each must end with an answer or with an error of kernlens, within its time. Children that
-end are counted: drivers get flags, formats and sizes as they are. The exit status is 1 if anything else happens.
+end are counted and named with what they last called: drivers get flags, formats and sizes as they are. The exit status is 1
+if anything else happens.
 """
 
 from __future__ import annotations
@@ -145,6 +146,8 @@ def main(arguments: list[str]) -> int:
             if end.startswith("FAULT") or time.monotonic() - start > LIMIT:
                 faults += 1
                 print(f"seed {chosen.seed}.{number}: {end}, {time.monotonic() - start:.1f} s", flush=True)
+            if "ToolError" in end:
+                print(f"seed {chosen.seed}.{number}: {end}", flush=True)
             ends[end] += 1
     for end, count in ends.most_common():
         print(f"{count:6,} {end}")

@@ -3,11 +3,12 @@
     python -m tests.corpus.launches [NAME]... [--environment ENV] [--root ROOT] [--rodinia FOLDER]
 
 Each program runs twice as it is and once under ``capture --launch '*:every=1'``; output, as far as the first two agree, and
-exit status must be the same, and as many launches kept as a driver in front of PoCL's counts. ``replay --all-launches`` runs
-all of them again. With ``--other DEVICE`` the first launch of each kernel runs on that device too, and what differs is shown
-with what OpenCL C allows; OTHER_VENDORS in the environment is then a folder with the vendors' files of both. ENV is a virtual
-environment with the wheels, ROOT a folder that Debian's packages were unpacked in, and FOLDER the ``opencl`` folder of
-Rodinia, built. What is not there is named. The exit status is 1 if anything differs.
+exit status must be the same, and as many launches kept as a driver in front of PoCL's counts. A layer writes the order of its
+events, which is compared as far as it is promised (tests/corpus/event_order.py). ``replay --all-launches`` runs all again.
+With ``--other DEVICE`` the first launch of each kernel runs on that device too, and what differs is shown with what OpenCL C
+allows; OTHER_VENDORS in the environment is then a folder with the vendors' files of both. ENV is a virtual environment with
+the wheels, ROOT a folder that Debian's packages were unpacked in, and FOLDER the ``opencl`` folder of Rodinia, built. What is
+not there is named. The exit status is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.corpus.event_order import differences, read
 from tests.corpus.programs import PROGRAMS as OTHERS
 from tests.corpus.programs import Program
 from tests.integration.capture.capture_applications import APPLICATIONS
@@ -53,11 +55,12 @@ PROGRAMS = {
 
 @dataclass
 class Outcome:
-    """What came of a program: launches that were counted, kept and equal, and its faults."""
+    """What came of a program: launches that were counted, kept and equal, commands whose order was compared, and its faults."""
 
     counted: int = 0
     recorded: int = 0
     equal: int = 0
+    events: int = 0
     faults: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
 
@@ -73,7 +76,9 @@ def tried(program: Program, folder: Path, variables: dict[str, str], start: Path
         work = home / "work"
         shutil.copytree(start, work) if start is not None else work.mkdir()
         caches = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "POCL_CACHE_DIR": str(home / "pocl")}
-        environment = {**os.environ, **variables, **program.variables, **caches, "COUNTED": str(counts)}
+        logs = {"COUNTED": str(counts), "EVENTS": str(folder / f"events{number}")}
+        (folder / f"events{number}").touch()
+        environment = {**os.environ, **variables, **program.variables, **caches, **logs}
         runs.append(
             subprocess.run(
                 command, cwd=work, env=environment, capture_output=True, text=True, errors="replace", check=False,
@@ -84,6 +89,9 @@ def tried(program: Program, folder: Path, variables: dict[str, str], start: Path
         outcome.faults.append(f"exit status {runs[2].returncode}, without kernlens {runs[0].returncode}")
     if not _is_same(*(program.lines(each.stdout) for each in runs)):
         outcome.faults.append("its output differs")
+    first, again, captured = (read(folder / f"events{number}") for number in range(3))
+    outcome.events = len(captured.commands)
+    outcome.faults += differences(first, again, captured)
     outcome.counted = Counter((folder / "counted2").read_text().split())["launch"]
     if not recording.exists():
         outcome.faults.append(f"nothing was recorded: {runs[2].stderr[-300:]}")
@@ -145,6 +153,19 @@ def _on_another(recording: Path, device: str) -> Iterator[str]:
         yield f"{kernel}: {'; '.join(told)}"
 
 
+def event_layer(folder: Path) -> str:
+    """Build the layer that writes the order of events in a folder, and return its path."""
+    library = folder / "libevents.so"
+    words = [*FLAGS, "-shared", "-fPIC", "-o", str(library), str(HERE / "event_layer.c"), "-lpthread"]
+    subprocess.run(["gcc", *words], check=True, timeout=60)
+    return str(library)
+
+
+def drivers(folder: Path) -> dict[str, str]:
+    """Return the variables that lead programs to a driver that counts launches, behind a layer that writes events down."""
+    return {**counting_driver(folder, POCL_DRIVER), "OPENCL_LAYERS": event_layer(folder)}
+
+
 def _is_there(program: Program, start: Path | None) -> bool:
     if program.package == "Rodinia":
         return start is not None and (start / program.words[0]).is_file()
@@ -164,7 +185,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no program {unknown[0]}")
     total, faulty = Outcome(), 0
     with tempfile.TemporaryDirectory() as name:
-        driver = counting_driver(Path(name), POCL_DRIVER)
+        driver = drivers(Path(name))
         source, binary = str(HERE / "kept_launches.c"), f"{name}/kept_launches"
         subprocess.run(["gcc", *FLAGS, "-o", binary, source, "-lOpenCL", "-lpthread"], check=True)
         folders = [chosen.environment / "bin", chosen.root / "usr/bin", Path(name)]
@@ -184,6 +205,7 @@ def main(arguments: list[str]) -> int:
             with tempfile.TemporaryDirectory() as work:
                 outcome = tried(program, Path(work), driver, start, chosen.other)
             counts = f"{outcome.counted:,} launches counted, {outcome.recorded:,} kept, {outcome.equal:,} equal"
+            counts += f"; {outcome.events:,} events"
             print(f"{title:22} {counts}", *outcome.faults, sep="; ", flush=True)
             print(*(f"    {each}" for each in outcome.others), sep="\n", end="\n" if outcome.others else "", flush=True)
             total.recorded, total.equal = total.recorded + outcome.recorded, total.equal + outcome.equal

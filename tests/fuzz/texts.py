@@ -17,6 +17,7 @@ from kernlens.formats.listings import (
     visa_llvm_map,
 )
 from kernlens.formats.samples.nsight_compute import is_source_page, read_source_page
+from kernlens.formats.samples.thread_trace import is_thread_trace, read_thread_trace
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.build import Source
@@ -38,7 +39,10 @@ def budgets(data: bytes) -> None:
 
 def stall_samples(data: bytes) -> None:
     """Read a profiler's samples."""
-    samples = read_source_page(data) if is_source_page(data) else read_unitrace(data)
+    if is_thread_trace(data):
+        samples = read_thread_trace(data)
+    else:
+        samples = read_source_page(data) if is_source_page(data) else read_unitrace(data)
     for each in samples.kernels:
         assert all(len(counts) == len(samples.measures) for counts in each.measured.values())
     assert all(len(counts) == len(samples.reasons) for each in samples.kernels for counts in each.counts.values())

@@ -1,6 +1,6 @@
 /* A launch that is kept: its memory is read before it and after it by commands of the same queue, so in the order in which the
- * application's own run. A queue without an order gets a barrier behind that: what comes next there waits. Once the last command is
- * done, the driver calls back, and the launch is written. */
+ * application's own run. What follows the launch waits for that too (followers.c). Once the last command is done, the driver calls back,
+ * and the launch is written. */
 #define _GNU_SOURCE
 #include "opencl_layer/kept/launches.h"
 
@@ -27,6 +27,7 @@ struct kept_launch {
     cl_event own_event, *event; /* where the driver puts the launch's: the application's place, or the former */
     cl_event launch_event;      /* held; NULL: not needed */
     cl_event *waits;            /* the application's, and the last command's */
+    struct followed *followed;  /* NULL: nothing is read after it */
     struct kept_launch *next;
 };
 
@@ -44,6 +45,7 @@ static void after_fork(bool (*damaged)(enum lock lock))
 
 static void release(struct kept_launch *launch)
 {
+    followed_end(launch->followed);
     if (launch->reading.last != NULL)
         below->clReleaseEvent(launch->reading.last);
     if (launch->launch_event != NULL && launch->is_own_event)
@@ -255,8 +257,9 @@ void kept_launch_end(struct kept_launch *launch, cl_int status)
         release(launch);
         return;
     }
-    if (!launch->is_ordered && launch->reading.last != NULL)
-        below->clEnqueueBarrierWithWaitList(launch->reading.queue, 1, &launch->reading.last, NULL);
+    if (event != NULL && launch->reading.last != NULL)
+        launch->followed = followed_begin(&launch->reading, launch->is_ordered, event);
+    below->clFlush(launch->reading.queue); /* other queues wait for what is read here, which they do not know */
     watch(launch);
 }
 
@@ -276,4 +279,5 @@ void kept_launches_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *next)
     kernels_hook(dispatch, &behind);
     objects_hook(dispatch, &behind);
     references_hook(dispatch, &behind);
+    followers_hook(dispatch, &behind);
 }

@@ -40,6 +40,13 @@ struct reading {
 bool contents_read(struct reading *reading, struct reached *memory, unsigned char **contents, cl_int *refused, cl_uint count,
                    const cl_event *events);
 
+/* followers.c: commands that may come behind a launch. */
+/* Puts its functions into the table, in front of those `behind`. For a loading layer. */
+void followers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Has what follows this launch, in whatever queue, wait for what is read after it, until the end of that. NULL if there is no memory. */
+struct followed *followed_begin(const struct reading *reading, bool is_ordered, cl_event launch);
+void followed_end(struct followed *followed);
+
 /* Tells whether the queue runs one command after the other. */
 bool is_in_order(cl_command_queue queue);
 

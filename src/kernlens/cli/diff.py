@@ -86,8 +86,8 @@ class Asked:
     stages: bool = option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
     all_passes: bool = option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
     samples: tuple[str, ...] = option.several(
-        "Compare the samples of these profiler's files, one per side (CSV of unitrace --stall-sampling, or of Nsight Compute's"
-        " source page).",
+        "Compare the samples of these profiler's files, one per side (CSV of unitrace --stall-sampling, rocprofv3 --att or"
+        " Nsight Compute's source page).",
         "--samples",
         metavar="FILE",
         type=click.Path(),

@@ -323,7 +323,8 @@ def own_lines() -> Any:
 def samples() -> Any:
     """Declare a profiler's file of samples."""
     return file(
-        "Show the samples of this profiler's file (CSV of unitrace --stall-sampling, or of Nsight Compute's source page).",
+        "Show the samples of this profiler's file (CSV of unitrace --stall-sampling, rocprofv3 --att or Nsight Compute's source"
+        " page).",
         "--samples",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import FormatError, KernlensError, NotFoundError
 from kernlens.formats.samples.nsight_compute import is_source_page, read_source_page
+from kernlens.formats.samples.thread_trace import is_thread_trace, read_thread_trace
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.toolchain.sources.source_reading import open_regular
 
@@ -22,7 +23,10 @@ def open_samples(path: str) -> SampledKernels:
     if len(content) > LIMIT:
         raise KernlensError(f"{path} is larger than {LIMIT >> 30} GB, which is too much for a file of samples")
     try:
-        samples = (read_source_page if is_source_page(content) else read_unitrace)(content)
+        is_trace = is_thread_trace(content)
+        samples = (read_thread_trace if is_trace else read_source_page if is_source_page(content) else read_unitrace)(
+            content
+        )
     except FormatError as error:
         raise KernlensError(f"{path}: {error}") from error
     if not samples.kernels:

@@ -68,6 +68,21 @@ def test_numbers_across_zero_and_what_is_none() -> None:
     assert infinite.relative is None
 
 
+def test_a_number_against_none_is_never_within_a_distance() -> None:
+    """The largest distance of the others would hide it: near numbers beside it, before and behind, whatever the payload."""
+    quiet, signalling = struct.pack("<I", 0x7FC00000), struct.pack("<I", 0x7F800001)
+    near = struct.pack("<I", 0x3F800001)
+    for none in (quiet, signalling):
+        for old, new in ((floats(1.0, 1.0) + none, near + floats(1.0, 2.0)), (none + floats(1.0), floats(2.0) + near)):
+            differing = difference(old, new, FLOAT, EXACT)
+            assert differing is not None
+            assert (differing.count, differing.ulp, differing.relative) == (2, None, None)
+            behind = difference(old, new, FLOAT, Tolerance(ulp=1 << 30, relative=1.0))
+            assert behind is not None
+            assert behind.count == 1
+    assert difference(quiet, signalling, FLOAT, EXACT) is None, "OpenCL C states no payload"
+
+
 def test_words_and_bytes() -> None:
     differing = difference(bytes(8), bytes(4) + b"\x10\0\0\x80", WORDS, EXACT)
     assert differing is not None

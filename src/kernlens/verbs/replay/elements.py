@@ -83,7 +83,7 @@ class Tolerance:
 class Difference:
     """The difference of a content from the one that was kept: ``count`` of the elements, the ``first`` of them by its
     number, with both values as text, and of floating-point numbers the largest distance in units in the last place and
-    relative; None where there is none, as one of the two is no number."""
+    relative; None where there is none: one of the two is no number (of any element), or, for the relative one, infinite."""
 
     count: int
     first: int
@@ -114,7 +114,7 @@ def difference(recorded: bytes, result: bytes, element: Element, tolerance: Tole
     size = element.size
     if len(recorded) % size:
         element, size = Element("uchar", "B"), 1
-    count, first, ulp, relative = 0, -1, None, None
+    count, first, ulp, relative, is_told = 0, -1, 0, 0.0, element.is_real
     for place in _differing(recorded, result, size):
         if element.is_padded and place % _ROOM_OF_THREE == _VECTOR_OF_THREE:
             continue
@@ -123,17 +123,16 @@ def difference(recorded: bytes, result: bytes, element: Element, tolerance: Tole
             distance = _distance(old, new, element)
             if distance is None or _is_within(distance, tolerance):
                 continue
-            apart, share = distance
-            ulp = apart if ulp is None else max(ulp, apart)
-            relative = share if relative is None else max(relative, share)
+            is_told &= distance[0] >= 0
+            ulp, relative = max(ulp, distance[0]), max(relative, distance[1])
         count += 1
         first = place if first < 0 else first
     if not count:
         return None
     before, now = (element.told(content[first * size : first * size + size]) for content in (recorded, result))
-    if ulp is not None and ulp < 0:
-        ulp = None
-    return Difference(count, first, before, now, ulp, relative if relative is None or isfinite(relative) else None)
+    return Difference(
+        count, first, before, now, ulp if is_told else None, relative if is_told and isfinite(relative) else None
+    )
 
 
 def _differing(recorded: bytes, result: bytes, size: int) -> Iterator[int]:
