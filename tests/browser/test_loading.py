@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Route
 
 from tests.browser.conftest import LISTEN
-from tests.browser.edits import compiled, versions
+from tests.browser.edits import compiled, put_caret, versions
+from tests.browser.test_share import KERNELS
 from tests.browser.viewer import Viewer
 from tests.integration.serve.explorer_fixtures import Server, serving
 
@@ -73,6 +74,43 @@ def test_fields_wait_for_the_kernel_that_was_chosen(viewer: Viewer, server: Serv
     assert request is not None
     assert "second.cl" in request
     assert "first.cl" not in request
+
+
+def test_an_edit_that_is_asked_for_while_a_kernel_is_on_its_way_is_of_that_kernel(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Both are of one file: each kernel's own lines are unfolded in the editor, too, and the line to look at is in sight."""
+    (tmp_path / "some.cl").write_text(
+        KERNELS + "\n" * 60 + KERNELS.replace("(", "_again(", 1).replace("void other", "void last")
+    )
+    held: list[Route] = []
+    with serving(tmp_path / "some.cl", "--device", "dg2") as server:
+        context = browser.new_context(viewport={"width": 1600, "height": 500})
+        tab = context.new_page()
+        tab.set_default_timeout(20_000)
+        tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}&k=other")
+        viewer = Viewer(tab)
+        assert viewer.line("source", "sqrt").is_visible()
+        assert viewer.line("source", "2.0f").count() == 0
+        tab.route(f"**/api/chunk/{chunk_of(server, 'twice')}", lambda route: held.append(route))
+        with tab.expect_request("**/api/chunk/**"):
+            viewer.kernel("twice").click()
+        viewer.find(".source-pane .edit").click()
+        viewer.find("footer .told", has_text="once twice is here").wait_for()
+        assert viewer.find(".typed-in").count() == 0
+        held[0].continue_()
+        viewer.find(".source.typed-in").wait_for()
+        put_caret(viewer, "2.0f")
+        tab.keyboard.type(" data[1] = sqrt(data[2]);")
+        compiled(viewer)
+        viewer.press("Escape")
+        # What is edited stays in its editor, with the lines of the kernel that is chosen.
+        assert viewer.line("source", "native_sin").count() == 0
+        viewer.kernel("last").click()
+        viewer.line("source", "native_sin").wait_for()
+        viewer.kernel("twice").click()
+        viewer.line("source", "2.0f").wait_for()
+        context.close()
 
 
 def test_a_compile_of_a_kernel_that_was_left_does_not_bring_it_back(viewer: Viewer, server: Server) -> None:

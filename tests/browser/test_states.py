@@ -11,7 +11,13 @@ from tests.browser.made import ROWS, small_document
 HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\u202egpj"
 
 STATES = {
-    "lines": (small_document(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
+    "lines": (small_document(has_lines=False), ".source-pane .message", ["built without"]),
+    "lines, above the panes": (
+        small_document(has_lines=False),
+        ".answer",
+        ["Which line costs most is not known: it was built without -gline-tables-only."],
+    ),
+    "code, above the panes": (small_document(has_code=False, rows=[]), ".answer", ["not known: no decoder knows"]),
     "source": (small_document(source=None), ".source-pane .note", ["No text", "redacted"]),
     "stages": (
         small_document(stage=None),
@@ -35,7 +41,7 @@ def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
     viewer = open_report(document)
     # A pane that has nothing to show gives its room away, and is a tab of the first one, which says why.
     tab = viewer.find(".pair button")
-    assert tab.count() == (state in ("lines", "stages", "a chunk"))
+    assert tab.count() == (state in ("lines", "lines, above the panes", "stages", "a chunk"))
     if tab.count():
         assert tab.get_attribute("title")
         assert viewer.cut_texts() == []
@@ -44,7 +50,7 @@ def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
     for word in words:
         assert word in viewer.text(where)
     assert viewer.cut_texts() == []
-    if state not in ("code", "kernels", "a chunk"):
+    if state not in ("code", "code, above the panes", "kernels", "a chunk"):
         assert viewer.line("gen", "add").is_visible()
 
 

@@ -48,6 +48,8 @@ def walk_through_an_edit(browser: WebDriver, address: str) -> None:
     browser.goto(address)
     browser.click("nav .all > [role=treeitem]", "twice")
     browser.click(".source-pane .edit")
+    # It is the chosen kernel's source, once that is there.
+    browser.see(".source.typed-in")
     browser.click(".source .cm-line", "2.0f")
     browser.press(END)
     browser.type(" data[1] = missing;")

@@ -3,7 +3,7 @@ import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
 import { LONG, ORIGIN } from "./document/waits";
 import { count, fill, h, plural } from "./dom";
-import { answerOf } from "./frame/answer";
+import { answerOf, linesMissing } from "./frame/answer";
 import { type Kind, NAMES, type Slot } from "./frame/slot";
 import { failure } from "./frame/message";
 import { picker, shortest } from "./frame/tabs";
@@ -217,17 +217,15 @@ export class Filler {
       return;
     }
     slot.warn(null);
-    const reason = `No source lines are known: ${kernel.program.reasons.get(String(kernel.row)) ?? kernel.missing.lines ?? "it has no line table"}.`;
-    const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
-    const next = asked ? "" : "Build with -gline-tables-only to have them.";
+    const reason = `No source lines are known: ${linesMissing(kernel)}.`;
     if (isBare && path === "") {
       slot.fold("lines", reason);
-      return slot.message(h("p", {}, reason), h("p", { class: "dim" }, `${next} The machine code is shown all the same.`));
+      return slot.message(h("p", {}, reason), h("p", { class: "dim" }, "The machine code is shown all the same."));
     }
     slot.unfold("lines");
     const info = this.infoOf(path);
     slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, read, this.pinning));
-    if (isBare) slot.warn(`${reason} ${next}`);
+    if (isBare) slot.warn(reason);
     else if (read === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers and figures of its lines are shown.`);
   }
 

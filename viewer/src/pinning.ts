@@ -239,16 +239,19 @@ export class Pinning implements CodeSurroundings {
     this.links.lead = null;
     this.links.pin(kernel, target);
     this.afterPin("replace");
-    if (target !== null) this.show(target);
-    else if (kernel.name !== this.led) this.lead(kernel);
+    const isOther = this.led !== kernel.name;
+    if (target !== null) this.show(target, isOther);
+    else if (isOther) this.lead(kernel);
     this.led = kernel.name;
   }
 
   /** The kernel whose answer was shown: compiled anew it is the same, and its reader stays where he is. */
   private led = "";
 
-  private show(target: Target): void {
-    if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
+  /** What is edited stays where it is when it is compiled anew, and as long as it is typed in. */
+  private show(target: Target, isOther: boolean): void {
+    const { pane } = target.linked;
+    if (!pane.isEdited || (isOther && !pane.isTyping)) pane.show(target.line);
     this.bring(target);
   }
 
@@ -262,7 +265,7 @@ export class Pinning implements CodeSurroundings {
     if (line === undefined) return;
     links.lead = { linked: source, line, row: -1, key };
     links.hover(kernel, null);
-    this.show(links.lead);
+    this.show(links.lead, this.led !== "");
   }
 
   /** Brings what is pinned, and what belongs to it, into sight: after the panel is there, which takes its height from the panes. */

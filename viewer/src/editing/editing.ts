@@ -34,6 +34,8 @@ export class Editing implements Compiler {
   private readonly beside: Beside;
   /** The kernel that was chosen and is on its way. */
   private coming: Entry | null = null;
+  /** Its source is to be typed in as soon as it is there. */
+  private isAwaited = false;
   private readonly address: Address;
   private readonly arrival: Arrival;
 
@@ -77,9 +79,7 @@ export class Editing implements Compiler {
   }
 
   private editOf(program: Pick<ProgramInfo, "id"> | undefined): Edit | null {
-    if (program === undefined) return null;
-    for (const edit of this.edits.values()) if (edit.has(program)) return edit;
-    return null;
+    return program === undefined ? null : ([...this.edits.values()].find((edit) => edit.has(program)) ?? null);
   }
 
   private get active(): Edit | null {
@@ -93,6 +93,7 @@ export class Editing implements Compiler {
 
   expect(entry: Entry | null): void {
     const wasLeft = this.isLeft;
+    if (entry !== null) this.isAwaited = false;
     this.coming = entry;
     this.view.expect(this.isLeft ? entry : null, this.editOf(entry?.program), this.choices);
     if (wasLeft && !this.isLeft) this.draw(this.active);
@@ -231,6 +232,8 @@ export class Editing implements Compiler {
     const { page } = this;
     const told = this.choices === null ? await this.ask() : null;
     if (told !== null) return page.tell(told);
+    this.isAwaited = this.isLeft;
+    if (this.isAwaited) return page.tell(`Its source can be edited once ${this.coming?.shown} is here.`);
     const sources = this.view.sources().filter(({ pane }) => pane.isEditable);
     const pane = sources.find(({ pane }) => pane.isFocused) ?? sources[0];
     if (pane === undefined) return page.tell("There is no source text here to edit.");
@@ -358,6 +361,7 @@ export class Editing implements Compiler {
         turned: () => this.held.turned(pane, this.editOf(pane.kernel.program)),
       });
     }
+    if (this.isAwaited) void this.start();
     const edit = this.active;
     if (edit === null && (!program.ok || recall(program.id) !== null)) void this.begin(program).then((begun) => begun !== null && this.freshen());
     page.element.classList.toggle("editing", edit !== null && edit.versions.list.length > 1);

@@ -1,5 +1,6 @@
+import { rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
-import { count, h } from "../dom";
+import { count, h, plural } from "../dom";
 import { certainWords, partsOf } from "./peak";
 
 /** The line to look at first, and why: as a sentence that the code proves. */
@@ -22,8 +23,32 @@ export function answerOf(kernel: Kernel): Answer | null {
     const all = weights.spills.reduce((sum, bytes) => sum + bytes, 0);
     return { key: spilling, sentence: `Registers spill: line ${places.keyLine[spilling]} moves ${count(weights.spills[spilling])} of the ${count(all)} bytes to memory and back.` };
   }
-  const costliest = largestAt(weights.instructions);
-  return costliest < 0 ? null : { key: costliest, sentence: `Line ${places.keyLine[costliest]} has ${count(weights.instructions[costliest])} of the ${count(code.count)} instructions in the line table: no line has more.` };
+  // What only fills the code up behind its end is no line's cost, though compilers give it the last line.
+  const end = endOf(kernel);
+  const instructions = weights.instructions.map((all, key) => all - rowsOf(code.own, key).filter((row) => row >= end).length);
+  const costliest = largestAt(instructions);
+  const but = end === code.count ? "" : `, but for the ${plural(code.count - end, "instruction")} that fill${code.count - end === 1 ? "s" : ""} the code up behind its end`;
+  return costliest < 0 ? null : { key: costliest, sentence: `Line ${places.keyLine[costliest]} has ${count(instructions[costliest])} of the ${count(code.count)} instructions in the line table: no line has more${but}.` };
+}
+
+/** The row behind the last instruction that does anything. */
+function endOf({ code }: Kernel): number {
+  let end = code.count;
+  while (end > 0 && /^(nop[lw]?|s_nop|s_code_end)$/i.test(code.opcode(end - 1))) end--;
+  return end;
+}
+
+/** Why no line of a kernel can be named, with what to do about it; null where one can be, or where there is no kernel. */
+export function unanswered(kernel: Kernel): string | null {
+  const { code, missing, row } = kernel;
+  if (row < 0 || kernel.problem !== null || answerOf(kernel) !== null) return null;
+  const why = (code.count === 0 ? missing.code : null) ?? linesMissing(kernel);
+  return kernel.observed === null ? `Which line costs most is not known: ${why}${why.endsWith(".") ? "" : "."}` : null;
+}
+
+/** Why no source lines are known, with what to do about it. */
+export function linesMissing({ missing, program, row }: Kernel): string {
+  return program.reasons.get(String(row)) ?? missing.lines ?? "it has no line table";
 }
 
 /** Where the largest of these is; -1 if none is above 0. */

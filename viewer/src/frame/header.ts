@@ -3,7 +3,7 @@ import type { Kernel } from "../document/kernel";
 import type { FigureInfo, Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
 import { count, duration, fill, h, visible } from "../dom";
-import { answerOf, answerRow } from "./answer";
+import { answerOf, answerRow, unanswered } from "./answer";
 import { spillWords } from "./kernels";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
@@ -133,8 +133,9 @@ export class Header {
     this.version.textContent = `v${version}`;
     this.version.title = `Version ${version} of this kernel`;
     const answer = kernel === null ? null : answerOf(kernel);
-    this.answer.hidden = answer === null;
-    fill(this.answer, kernel === null || answer === null ? null : answerRow(answer, kernel.places.keyLine[answer.key], this.actions.goToLine));
+    const why = kernel === null ? null : unanswered(kernel);
+    this.answer.hidden = answer === null && why === null;
+    fill(this.answer, kernel === null || answer === null ? h("p", { class: "why" }, why ?? "") : answerRow(answer, kernel.places.keyLine[answer.key], this.actions.goToLine));
     this.facts.title = before === null ? "" : `Before (${before.name}) and now`;
     fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before, () => this.actions.peak())));
   }

@@ -4,6 +4,9 @@ import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemir
 /** Opens the gap that holds this position. */
 export const openGap = StateEffect.define<number>();
 
+/** Folds anew, as other lines count now. */
+export const foldAgain = StateEffect.define<Uint8Array>();
+
 class Gap extends WidgetType {
   constructor(
     private readonly lines: number,
@@ -47,7 +50,8 @@ const LEAST = 4;
 
 /** Folds away what is far from every line that counts; `has` has an entry per line, `words` say what the others are. */
 export function gaps(has: Uint8Array, words: string, { before, after }: Margin): Extension {
-  const make = (state: EditorState): DecorationSet => {
+  const make = (state: EditorState, has: Uint8Array): DecorationSet => {
+    if (!has.includes(1)) return RangeSet.empty;
     const ranges = [];
     let from = 0;
     for (let line = 0; line <= has.length; line++) {
@@ -64,9 +68,10 @@ export function gaps(has: Uint8Array, words: string, { before, after }: Margin):
     return Decoration.set(ranges);
   };
   return StateField.define<DecorationSet>({
-    create: (state) => (has.some((value) => value !== 0) ? make(state) : RangeSet.empty),
+    create: (state) => make(state, has),
     update: (ranges, transaction) => {
       for (const effect of transaction.effects) {
+        if (effect.is(foldAgain)) return make(transaction.state, effect.value);
         if (effect.is(openGap)) ranges = ranges.update({ filter: (from, to) => effect.value < from || effect.value > to });
       }
       const { head } = transaction.state.selection.main;

@@ -5,7 +5,7 @@ import type { Kernel } from "../document/kernel";
 import type { Diagnostic, FileInfo } from "../document/schema";
 import { brief, count, visible } from "../dom";
 import type { Light } from "../lighting";
-import { gaps } from "./gaps";
+import { foldAgain, gaps } from "./gaps";
 import { LANGUAGE } from "./language";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { type Matched, matched, textOf } from "./lines";
@@ -53,7 +53,6 @@ export class SourcePane extends Linked {
     const lines = text === null ? new Array<string>(Math.min(last, 200_000)).fill("") : text.split("\n");
     this.keys = this.keysOf(lines.length);
     this.own = textOf(lines.join("\n"));
-    const has = Uint8Array.from(this.keys, (key) => Number(rowsOf(kernel.code.own, key).length > 0));
     this.pane = new Pane({
       root: around.root,
       kind: "source",
@@ -61,7 +60,7 @@ export class SourcePane extends Linked {
       lines,
       classOf: (line) => this.sourceClasses(line, around),
       extensions: [
-        gaps(has, "without code", { before: 2, after: 1 }),
+        gaps(this.withCode(this.keys.length), "without code", { before: 2, after: 1 }),
         problems,
         LANGUAGE,
         cells("numbers", (line) => {
@@ -134,13 +133,22 @@ export class SourcePane extends Linked {
     this.match();
   }
 
-  /** Takes over another kernel, with the text that the file has in it; the editor stays as it is, with its history and cursor. */
+  /** Takes over another kernel, with the text that the file has in it; the editor stays as it is, with its history and cursor. What is
+   * folded is other lines where the reader chose another kernel, and the same where this one was compiled anew. */
   adopt(kernel: Kernel, file: number, text: string): void {
+    const isOther = this.kernel.row >= 0 && this.kernel.name !== kernel.name;
     this.kernel = kernel;
     this.file = file;
     this.own = textOf(text);
     this.keys = this.keysOf(this.own.lines);
     this.match();
+    const { view } = this.pane;
+    if (isOther) view.dispatch({ effects: foldAgain.of(this.withCode(view.state.doc.lines)) });
+  }
+
+  /** Which lines of the text have code, each 1 or 0. */
+  private withCode(lines: number): Uint8Array {
+    return Uint8Array.from({ length: lines }, (_, line) => Number(rowsOf(this.kernel.code.own, this.keyAt(line)).length > 0));
   }
 
   /** Finds the lines of the kernel's program again in the text as it is. */
