@@ -6,9 +6,13 @@ those of loops inside it aside; outside all loops the bytes that are stored show
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from kernlens.analysis.costs import costs_of_rows
+from kernlens.model.instruction_kind import FLOAT, INTEGER, MATH, SYSTOLIC
 from kernlens.model.kernel import Kernel
 
+_COMPUTING = frozenset({FLOAT, INTEGER, MATH, SYSTOLIC})
 _STORED, _ACCESSED = (
     tuple(f"{space}_{way}_bytes" for space in spaces for way in ways)
     for spaces, ways in ((("global",), ("store",)), (("global", "slm"), ("load", "store")))
@@ -16,8 +20,8 @@ _STORED, _ACCESSED = (
 
 
 def nest_of(kernel: Kernel) -> str:
-    """Return the bytes of a thread stored outside loops, and behind that for each loop its depth, the bytes of a round and its
-    instructions: ``128;1,256,40;2,128,12``. Empty if the loops are not known."""
+    """Return the bytes of a thread stored outside loops, and behind that for each loop its depth, the bytes of a round and
+    a digest of the opcodes that compute: ``128;1,256,7213;2,128,902``. Empty if the loops are not known."""
     loops = kernel.loops
     if loops is None:
         return ""
@@ -27,10 +31,16 @@ def nest_of(kernel: Kernel) -> str:
     *inside, outside = rows
     parts = [str(_bytes(kernel, outside, _STORED))]
     parts += [
-        f"{loop.depth},{_bytes(kernel, of_loop, _ACCESSED)},{len(of_loop)}"
+        f"{loop.depth},{_bytes(kernel, of_loop, _ACCESSED)},{_digest(kernel, of_loop)}"
         for loop, of_loop in zip(loops.loops, inside, strict=True)
     ]
     return ";".join(parts)
+
+
+def _digest(kernel: Kernel, rows: list[int]) -> int:
+    """Return a digest of those opcodes that compute: moves, waits and spills depend on how registers were allocated."""
+    kinds, opcodes = kernel.instructions.kinds, kernel.instructions.opcodes
+    return crc32(" ".join(sorted(opcodes[row] for row in rows if kinds[row].name in _COMPUTING)).encode())
 
 
 def _bytes(kernel: Kernel, rows: list[int], keys: tuple[str, ...]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
-from kernlens.model.code_shape import CodeShape, accessed_bytes
+from kernlens.model.code_shape import CodeShape, Cycles, accessed_bytes, undecided
 from kernlens.model.figure import as_name
 from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAIT_SHARE, WAITS, known_name
 from kernlens.model.spills import SPILL_KEYS
@@ -185,10 +185,29 @@ def _best(rows: Sequence[SweepRow], by: Weighing) -> BestSet:
     if any(criterion.is_of_code for criterion in known.criteria):
         differences = [(row, _difference(first, row, known)) for row in rows[1:]]
         unranked = tuple((row, words) for row, words in differences if words)
-    left_out = {id(row) for row, _ in unranked}
-    ranked = [row for row in rows if id(row) not in left_out]
+    ranked = _without(rows, unranked)
     best = min(ranked, key=lambda row: [_score(each, row) for each in known.criteria])
-    return BestSet(first, best, len(rows), known, unranked)
+    beside = tuple((row, words) for row in ranked if (words := _undecided(best, row, known)))
+    return BestSet(first, best, len(rows), known, (*unranked, *beside))
+
+
+def _without(rows: Sequence[SweepRow], unranked: Iterable[tuple[SweepRow, str]]) -> list[SweepRow]:
+    left_out = {id(row) for row, _ in unranked}
+    return [row for row in rows if id(row) not in left_out]
+
+
+def _undecided(row: SweepRow, other: SweepRow, by: Weighing) -> str:
+    """Return in words why the cycles that decide between two rows do not; empty if they do, or decide nothing."""
+    deciding = next((each for each in by.criteria if _score(each, row) != _score(each, other)), None)
+    if deciding is None or deciding.keys != CYCLES:
+        return ""
+    return undecided(cycles_of(row), cycles_of(other))
+
+
+def cycles_of(row: SweepRow) -> Cycles | None:
+    """Return the cycles of a work-item; None if they are not known."""
+    issue, cycles = (Criterion("", keys).measure(row) for keys in (CYCLES[:1], CYCLES))
+    return None if issue is None or cycles is None else (issue, cycles)
 
 
 def _difference(first: SweepRow, row: SweepRow, by: Weighing) -> str:
@@ -196,7 +215,9 @@ def _difference(first: SweepRow, row: SweepRow, by: Weighing) -> str:
     loops can where their rounds are stated, and make both move the same bytes: then neither has a loop that the other unrolled
     and that counts as often as before."""
     words = shape_of(first).difference(shape_of(row))
-    if not words or by.criteria[0].keys[0] not in _OF_TRIPS or not all(map(_is_stated, (first, row))):
+    if not words:
+        return _undecided(first, row, by)
+    if by.criteria[0].keys[0] not in _OF_TRIPS or not all(map(_is_stated, (first, row))):
         return words
     before, after = ((each.value(_FIGURES[WEIGHED_BYTES]) or 0) / (width_of(each) or 1) for each in (first, row))
     if before == after:

@@ -3,7 +3,8 @@
 Counts of code, and cycles estimated from it, have each loop once and each memory alike. Where two compiles have different
 numbers of loops, or a loop accesses more in a round, one of them unrolled what the other did not; where one has more private
 memory, its arrays went there from registers, and each access waits for memory; where a work-item stores more, it may make more
-results. Then the smaller count may be the slower code, and nothing is ranked.
+results. Then the smaller count may be the slower code, and nothing is ranked. Nor is it where one issues fewer cycles and the
+other waits for fewer: which is faster depends on how many threads hide the waits.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ _WAYS = ("load_bytes", "store_bytes")
 #: The costs of a kernel that are bytes of global memory and of the thread's own, where private memory lies.
 _ACCESSES = tuple(f"{space}_{way}" for space in ("global", "scratch") for way in _WAYS)
 _SPILLS = tuple(f"spill_{way}" for way in _WAYS)
-#: A loop that accesses no memory is the same if it has as many instructions or one more, and for another width up to so many
-#: times as many: twice a smaller body can come near to another one's.
-_ALIKE = 1.15
 #: Private memory and stack of a thread, and the bytes of ``accessed_bytes``.
 Memory = tuple[int | None, int | None, int | None]
+#: The cycles of a work-item to issue, and with those to wait.
+Cycles = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,16 @@ class CodeShape:
             each, was = after / other_width, before / width
             return f"a work-item stores {each:,.0f} bytes outside loops, not {was:,.0f}: it may make more results, or fewer"
         for number, (loop, new) in enumerate(zip(own[1:], others[1:], strict=True), 1):
-            (depth, accessed, count), (new_depth, new_accessed, new_count) = loop, new
+            (depth, accessed, code), (new_depth, new_accessed, new_code) = loop, new
             if depth != new_depth:
                 return f"loop {number} is inside {new_depth - 1} others, not {depth - 1}"
             if accessed * other_width != new_accessed * width:
                 each, was = new_accessed / other_width, accessed / width
                 return f"loop {number} accesses {each:,.0f} bytes per work-item in a round, not {was:,.0f}: rounds may differ"
-            least, most = sorted((count * other_width, new_count * width))
-            if not accessed and most > (least + width if width == other_width else _ALIKE * least):
-                return f"loop {number} accesses no memory, and has {new_count} instructions, not {count}: rounds may differ"
+            # Twice a smaller body can have as many instructions as another one; for half the width it has as many for each
+            # work-item. What computes is the same in no other number of rounds.
+            if not accessed and (code != new_code or width != other_width):
+                return f"loop {number} accesses no memory, and it computes otherwise: rounds may differ"
         return ""
 
     def _other_memory(self, other: CodeShape, width: int, other_width: int) -> str:
@@ -85,8 +86,23 @@ class CodeShape:
 
 
 def _parts(nest: str) -> list[tuple[int, ...]]:
-    """Return the numbers of a nest: the bytes stored outside loops, then for each loop its depth, bytes and instructions."""
+    """Return the numbers of a nest: the bytes stored outside loops, then for each loop its depth, bytes and arithmetic."""
     return [tuple(map(int, part.split(","))) for part in nest.split(";")]
+
+
+def undecided(before: Cycles | None, after: Cycles | None) -> str:
+    """Return in words why neither of two compiles is known to be the faster one, by the cycles of a work-item; empty if the
+    order is the same with threads that hide all waits and with none, or cycles are not known."""
+    if before is None or after is None:
+        return ""
+    (issue, cycles), (new_issue, new_cycles) = before, after
+    if (new_issue - issue) * (new_cycles - cycles) >= 0:
+        return ""
+    waits, new_waits = cycles - issue, new_cycles - new_issue
+    return (
+        f"it issues for {new_issue:,.1f} cycles per work-item, not {issue:,.1f}, and waits for {new_waits:,.1f}, not"
+        f" {waits:,.1f}: which is faster depends on the threads"
+    )
 
 
 def accessed_bytes(costs: Mapping[str, int | None]) -> int | None:

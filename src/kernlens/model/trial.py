@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernlens.dataclass import dataclass, in_short
-from kernlens.model.code_shape import CodeShape, Memory
+from kernlens.model.code_shape import CodeShape, Cycles, Memory, undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class TrialCode:
     """The figures of a kernel in one compile; None is not known.
 
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
-    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``sub_group`` is the sub-group
+    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once, and ``issue`` those to issue.
+    ``sub_group`` is the sub-group
     size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
     ``nest`` and ``memory`` are those of its ``CodeShape``.
     """
@@ -46,6 +47,14 @@ class TrialCode:
     sub_group: int | None = None
     nest: str = ""
     memory: Memory = (0, 0, None)
+    issue: int | None = None
+
+    @property
+    def cycles_per_work_item(self) -> Cycles | None:
+        """The cycles to issue, and all of them, divided by the width; None if they are not known."""
+        if self.issue is None or self.cycles is None or not self.simd:
+            return None
+        return self.issue / self.simd, self.cycles / self.simd
 
     @property
     def shape(self) -> CodeShape:
@@ -111,8 +120,16 @@ class Trial:
 
     @property
     def _difference(self) -> str:
-        difference = self.before.shape.difference(self.after.shape) if self.after is not None else ""
-        return f"not comparable: {difference}" if difference else ""
+        if self.after is None:
+            return ""
+        if difference := self.before.shape.difference(self.after.shape):
+            return f"not comparable: {difference}"
+        words = self.undecided_beside(self.before)
+        return f"not ranked: {words}" if words else ""
+
+    def undecided_beside(self, other: TrialCode) -> str:
+        """Return in words why neither this code nor another one is known to be faster by their cycles; empty if one is."""
+        return undecided(other.cycles_per_work_item, self.after.cycles_per_work_item) if self.after is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +147,12 @@ class TriedKernel:
         figure = "instructions" if self.code.cycles is None else "cycles"
         keys = {id(trial): trial.ratio(figure) for trial in self.trials if not trial.is_same_code}
         comparable = [trial for trial in self.trials if keys.get(id(trial)) is not None]
-        return sorted(comparable, key=lambda trial: (keys[id(trial)], (trial.after and trial.after.spills) or 0))
+        ranked: list[Trial] = []
+        for trial in sorted(comparable, key=lambda trial: (keys[id(trial)], (trial.after and trial.after.spills) or 0)):
+            codes = [self.code, *(each.after for each in ranked if each.after is not None)]
+            if figure != "cycles" or not any(map(trial.undecided_beside, codes)):
+                ranked.append(trial)
+        return ranked
 
     @property
     def unranked(self) -> list[Trial]:

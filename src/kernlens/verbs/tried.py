@@ -190,8 +190,8 @@ def _measured(build: Build) -> dict[str, TrialCode]:
 
 def _code_of(fields: list[Any]) -> TrialCode:
     """Return the code of which a cache has these fields."""
-    *others, memory = fields
-    return replace(TrialCode(*others), memory=tuple(memory))
+    *others, memory, issue = fields
+    return replace(TrialCode(*others), memory=tuple(memory), issue=issue)
 
 
 def _code(kernel: Kernel) -> TrialCode:
@@ -207,6 +207,7 @@ def _code(kernel: Kernel) -> TrialCode:
         resources.required_sub_group_size,
         nest_of(kernel),
         memory_of(resources, costs),
+        sum(waits.issue) if waits is not None else None,
     )
 
 

@@ -161,6 +161,38 @@ def test_sets_that_differ_in_loops_or_memory_are_not_ranked() -> None:
     assert best([*rows, row("-small", code_size=-1)], "size").best.options == "-small"
 
 
+def test_cycles_of_which_threads_hide_a_part_do_not_decide() -> None:
+    """One issues fewer cycles and the other waits for fewer: with many threads the first is faster, with one the other."""
+    first = row("", issue_cycles=160, cycles=1600)
+    result = best([first, row("-hides", issue_cycles=320, cycles=320), row("-less", issue_cycles=80, cycles=1600)])
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == ("-less", ["-hides"])
+    assert result.unranked[0][1] == (
+        "it issues for 20.0 cycles per work-item, not 10.0, and waits for 20.0, not 100.0: which is faster depends on the"
+        " threads"
+    )
+    # Both are better than the first, and neither than the other.
+    result = best([first, row("-a", issue_cycles=80, cycles=800), row("-b", issue_cycles=160, cycles=80)])
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == ("-b", ["-a"])
+    # What counts before cycles decides, and so does what is asked for.
+    assert best([first, row("-b", issue_cycles=320, cycles=320, spill_stores=1)]).unranked == ()
+    assert best([first, row("-b", issue_cycles=320, cycles=320)], "waits").best.options == "-b"
+
+
+def test_a_loop_without_memory_is_the_same_if_it_computes_the_same() -> None:
+    """Two rounds of a smaller body may have as many instructions as another body, and as many for half the width."""
+    nests = {"": "64;1,0,7", "-same": "64;1,0,7", "-unrolled": "64;1,0,8", "-near": "64;1,0,9"}
+    rows = [replace(row(name, cycles=100 - place), nest=nest) for place, (name, nest) in enumerate(nests.items())]
+    rows += [replace(row("-wide", simd=32), nest="128;1,0,7")]
+    result = best(rows)
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == (
+        "-same",
+        ["-unrolled", "-near", "-wide"],
+    )
+    # One that accesses memory is told by its bytes.
+    rows = [replace(each, nest=each.nest.replace("1,0", f"1,{each.figures['simd']}")) for each in rows]
+    assert best(rows).best.options == "-wide"
+
+
 def test_what_differs_in_all_is_no_best() -> None:
     result = best([row("", private_bytes=4096, cycles=90), row("-other", loops=3, cycles=10)])
     assert (result.is_ranked, result.deciding, result.best.options) == (False, None, "")
