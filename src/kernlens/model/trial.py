@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernlens.dataclass import dataclass, in_short
-from kernlens.model.code_shape import CodeShape, Cycles, Memory, undecided
+from kernlens.model.code_shape import CodeShape, Cycles, Memory, cycles_of_loops, undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class TrialCode:
 
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
     ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once, and ``issue`` those to issue.
-    ``sub_group`` is the sub-group
-    size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
+    ``items`` are the work-items of a launch, 1 where nobody states them. ``sub_group`` is the sub-group size that the kernel
+    requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
     ``nest`` and ``memory`` are those of its ``CodeShape``.
     """
 
@@ -48,18 +48,20 @@ class TrialCode:
     nest: str = ""
     memory: Memory = (0, 0, None)
     issue: int | None = None
+    items: int | None = 1
 
     @property
-    def cycles_per_work_item(self) -> Cycles | None:
-        """The cycles to issue, and all of them, divided by the width; None if they are not known."""
-        if self.issue is None or self.cycles is None or not self.simd:
+    def all_cycles(self) -> Cycles | None:
+        """The cycles of a work-item, or of a launch, by which codes are ranked; None if they are not known."""
+        if self.issue is None or self.cycles is None or not self.simd or not self.items:
             return None
-        return self.issue / self.simd, self.cycles / self.simd
+        loops = (each * self.items / self.simd for each in cycles_of_loops(self.nest))
+        return self.issue * self.items / self.simd, self.cycles * self.items / self.simd, tuple(loops)
 
     @property
     def shape(self) -> CodeShape:
         """The part that another compile must have in common with it to be compared."""
-        return CodeShape(self.simd, self.loops, *self.memory, self.nest)
+        return CodeShape(self.simd, self.loops, *self.memory, self.nest, self.items)
 
     def per_work_item(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""
@@ -90,18 +92,20 @@ class Trial:
         return self.after is not None and not self.before.shape.difference(self.after.shape)
 
     def ratio(self, figure: str) -> float | None:
-        """Return ``instructions`` or ``cycles`` per work-item after the change divided by those before it; None if they
-        cannot be compared."""
+        """Return ``instructions`` or ``cycles`` per work-item, or of a launch's, after the change divided by those before it;
+        None if they cannot be compared."""
         before = self.before.per_work_item(figure)
         after = self.after.per_work_item(figure) if self.after is not None and self.is_comparable else None
-        return after / before if after is not None and before else None
+        if after is None or not before or self.after is None:
+            return None
+        return after * (self.after.items or 1) / (before * (self.before.items or 1))
 
     @property
     def note(self) -> str:
         """The sentence on what the figures alone do not show; empty where there is nothing to say."""
         if self.after is None:
             return self.reason
-        return "; ".join(filter(None, (self._sub_group, self._threads, self._difference)))
+        return "; ".join(filter(None, (self._sub_group, self._threads, self.difference)))
 
     @property
     def _sub_group(self) -> str:
@@ -119,7 +123,13 @@ class Trial:
         return "fewer threads" if after > before else "more threads"
 
     @property
-    def _difference(self) -> str:
+    def is_undecided(self) -> bool:
+        """True if the cycles of both can be compared, and do not tell which code is faster."""
+        return self.is_comparable and bool(self.undecided_beside(self.before))
+
+    @property
+    def difference(self) -> str:
+        """The sentence on why the change cannot be ranked against the code without it; empty if it can."""
         if self.after is None:
             return ""
         if difference := self.before.shape.difference(self.after.shape):
@@ -129,7 +139,10 @@ class Trial:
 
     def undecided_beside(self, other: TrialCode) -> str:
         """Return in words why neither this code nor another one is known to be faster by their cycles; empty if one is."""
-        return undecided(other.cycles_per_work_item, self.after.cycles_per_work_item) if self.after is not None else ""
+        if self.after is None:
+            return ""
+        each_of = "work-item" if self.after.items == other.items == 1 else "launch"
+        return undecided(other.all_cycles, self.after.all_cycles, each_of)
 
 
 @dataclass(frozen=True, slots=True)
