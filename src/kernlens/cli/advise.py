@@ -43,6 +43,10 @@ class Asked:
         "-D",
         metavar="NAME=V,...",
     )
+    items: str | None = option.items_per_launch(
+        "With --try: work-items of a launch that makes the same results with every change, N divided by macros (4096/ROWS).",
+        "N[/MACRO]",
+    )
     parallel: option.Parallel = option.together(option.Parallel)
     cache: option.Cached = option.together(option.Cached)
     trips: Trips | None = option.trips()
@@ -51,7 +55,7 @@ class Asked:
     as_json: bool = option.json()
 
 
-_RULES = [Rule(each, needs=("--try",)) for each in ("-D", "--jobs")]
+_RULES = [Rule(each, needs=("--try",)) for each in ("-D", "--jobs", "--items-per-launch")]
 
 
 @option.verb(Asked, "kernlens advise tone.cl --device dg2", rules=_RULES)
@@ -119,6 +123,7 @@ def _tried_programs(selection: Selection, asked: Asked) -> list[Tried]:
                     toolchain=build.toolchain.name if build.toolchain else DEFAULT,
                     options=settings_for(build.source).options(asked.options),
                     macros=asked.macros,
+                    items_per_launch=asked.items or "1",
                     kernels=[kernel.name for kernel in kernels if kernel.name in program.entry_kernels],
                     jobs=asked.parallel.jobs,
                     timeout=asked.parallel.timeout,

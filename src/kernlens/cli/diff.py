@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,10 @@ class Asked:
     has_all: bool = option.flag("Print all kernels that differ.", "--all")
     sort: str | None = option.sort("Sort by growth of this metric, largest first")
     trips: Trips | None = option.trips()
+    items: str | None = option.items_per_launch(
+        "Work-items of a launch of the old and of the new side that make the same results: compare these launches.",
+        "OLD,NEW",
+    )
     stages: bool = option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
     all_passes: bool = option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
     samples: tuple[str, ...] = option.several(
@@ -125,6 +130,7 @@ def command(asked: Asked) -> None:
             pairs=asked.pairs,
             sort=asked.sort,
             trips=asked.trips.words if asked.trips is not None else (),
+            items_per_launch=_items(asked.items),
             stages=asked.stages,
             all_passes=asked.all_passes,
             source_roots=asked.source_roots,
@@ -140,6 +146,14 @@ def command(asked: Asked) -> None:
         sample_changes = _sample_changes(difference, asked.samples)
         print_difference(difference, has_instructions, sample_changes, shown, as_json=asked.as_json)
     sys.exit(3 if difference.failed else 0 if difference.equal else 1)
+
+
+def _items(text: str | None) -> list[int]:
+    """Return the work-items of both sides' launches. Raises UsageError for anything else."""
+    words = text.split(",") if text is not None else []
+    if any(re.fullmatch(r"[1-9]\d{0,17}", word) is None for word in words) or len(words) > 2:
+        raise click.UsageError(f"--items-per-launch {text!r} is not of the form 4096,512: the old and the new side's")
+    return list(map(int, words))
 
 
 def _check_sides(asked: Asked) -> None:

@@ -84,6 +84,11 @@ def several(meaning: str, *names: str, **settings: Any) -> Any:
     return value(meaning, *names, multiple=True, **settings)
 
 
+def items_per_launch(meaning: str, form: str) -> Any:
+    """Declare ``--items-per-launch``: the field has its words, or None."""
+    return value(meaning, "--items-per-launch", metavar=form)
+
+
 def trips() -> Any:
     """Declare ``--trips``: the field has ``Trips``, or None."""
     return several(

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 _RULES = (
     Rule("--scheduler", excludes=("--jobs",), why="has each Dask worker use its own threads"),
-    Rule("--weigh", needs=("--best",)),
+    *(Rule(each, needs=("--best",)) for each in ("--weigh", "--items-per-launch")),
     *(
         Rule(each, needs=("--replay",))
         for each in ("--kernel", "--program", "--launch", "--runs", "--tolerance", "--unconfined")
     ),
     Rule(
         "--replay",
-        excludes=("--toolchain", "--no-lines", "--trips", "--sort", "--weigh", "--heat-map", "--output", "--jobs",
-                  "--scheduler", "--wait-workers", "--no-cache"),
+        excludes=("--toolchain", "--no-lines", "--trips", "--items-per-launch", "--sort", "--weigh", "--heat-map", "--output",
+                  "--jobs", "--scheduler", "--wait-workers", "--no-cache"),
         why="runs a launch with each set, one after the other",
     ),
 )  # fmt: skip
@@ -71,6 +71,11 @@ class Asked:
         metavar="METRIC,...",
     )
     trips: Trips | None = option.trips()
+    items: str | None = option.items_per_launch(
+        "Work-items of a launch that makes the same results with every set: --best compares launches then. N may be divided by"
+        " macros of the set (4096/ROWS).",
+        "N[/MACRO]",
+    )
     csv: str | None = option.file("Write all rows as CSV.", "--csv")
     heat_map: str | None = option.file("Write a heat map, a page of HTML.", "--heat-map")
     output: str | None = option.file("Save all programs in a recording.", "-o", "--output")
@@ -172,6 +177,7 @@ def _replay(asked: Asked) -> int:
 
 def _planned(asked: Asked) -> Matrix:
     """Return the compiles to do, and print what is left out of them."""
+    from kernlens.model.launch_items import LaunchItems
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets
     from kernlens.verbs.targets import target_of
@@ -179,7 +185,9 @@ def _planned(asked: Asked) -> Matrix:
     sets = option_sets(asked.options, asked.macros)
     devices = asked.devices or [target_of(asked.sources[0], None, tell)]
     timeout = asked.parallel.timeout
-    planned = matrix(asked.sources, devices, asked.toolchains, sets, lines=not asked.no_lines, timeout=timeout)
+    items = LaunchItems.of(asked.items or "1")
+    lines = not asked.no_lines
+    planned = matrix(asked.sources, devices, asked.toolchains, sets, lines=lines, timeout=timeout, items=items)
     for name, chosen in planned.left_out:
         tell(f"the toolchain {chosen} does not compile for {name}, which is left out there")
     return planned

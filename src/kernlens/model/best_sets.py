@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
-from kernlens.model.code_shape import CodeShape, accessed_bytes
+from kernlens.model.code_shape import CodeShape, Cycles, accessed_bytes, cycles_of_loops, undecided
 from kernlens.model.figure import as_name
 from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAIT_SHARE, WAITS, known_name
 from kernlens.model.spills import SPILL_KEYS
@@ -80,7 +80,7 @@ class Criterion:
         width = width_of(row)
         if value is None or (self.is_per_work_item and not width):
             return None
-        measure = value / (width or 1) if self.is_per_work_item else float(value)
+        measure = value * (row.items or 1) / (width or 1) if self.is_per_work_item else float(value)
         return -measure if self.more_is_better else measure
 
 
@@ -185,10 +185,32 @@ def _best(rows: Sequence[SweepRow], by: Weighing) -> BestSet:
     if any(criterion.is_of_code for criterion in known.criteria):
         differences = [(row, _difference(first, row, known)) for row in rows[1:]]
         unranked = tuple((row, words) for row, words in differences if words)
-    left_out = {id(row) for row, _ in unranked}
-    ranked = [row for row in rows if id(row) not in left_out]
+    ranked = _without(rows, unranked)
     best = min(ranked, key=lambda row: [_score(each, row) for each in known.criteria])
-    return BestSet(first, best, len(rows), known, unranked)
+    beside = tuple((row, words) for row in ranked if (words := _undecided(best, row, known)))
+    return BestSet(first, best, len(rows), known, (*unranked, *beside))
+
+
+def _without(rows: Sequence[SweepRow], unranked: Iterable[tuple[SweepRow, str]]) -> list[SweepRow]:
+    left_out = {id(row) for row, _ in unranked}
+    return [row for row in rows if id(row) not in left_out]
+
+
+def _undecided(row: SweepRow, other: SweepRow, by: Weighing) -> str:
+    """Return in words why the cycles that decide between two rows do not; empty if they do, or decide nothing."""
+    deciding = next((each for each in by.criteria if _score(each, row) != _score(each, other)), None)
+    if deciding is None or deciding.keys != CYCLES:
+        return ""
+    each_of = "work-item" if row.items == other.items == 1 else "launch"
+    return undecided(cycles_of(row), cycles_of(other), each_of)
+
+
+def cycles_of(row: SweepRow) -> Cycles | None:
+    """Return the cycles of a work-item, or of a launch if its work-items are stated; None if they are not known."""
+    issue, cycles = (Criterion("", keys).measure(row) for keys in (CYCLES[:1], CYCLES))
+    if issue is None or cycles is None:
+        return None
+    return issue, cycles, tuple(each * (row.items or 1) / (width_of(row) or 1) for each in cycles_of_loops(row.nest))
 
 
 def _difference(first: SweepRow, row: SweepRow, by: Weighing) -> str:
@@ -196,12 +218,17 @@ def _difference(first: SweepRow, row: SweepRow, by: Weighing) -> str:
     loops can where their rounds are stated, and make both move the same bytes: then neither has a loop that the other unrolled
     and that counts as often as before."""
     words = shape_of(first).difference(shape_of(row))
-    if not words or by.criteria[0].keys[0] not in _OF_TRIPS or not all(map(_is_stated, (first, row))):
+    if not words:
+        return _undecided(first, row, by)
+    if by.criteria[0].keys[0] not in _OF_TRIPS or not all(map(_is_stated, (first, row))):
         return words
-    before, after = ((each.value(_FIGURES[WEIGHED_BYTES]) or 0) / (width_of(each) or 1) for each in (first, row))
+    before, after = (
+        (each.value(_FIGURES[WEIGHED_BYTES]) or 0) * (each.items or 1) / (width_of(each) or 1) for each in (first, row)
+    )
     if before == after:
         return ""
-    return f"with these trips a work-item accesses {after:,.0f} bytes, not {before:,.0f}: {words}"
+    each_of = "work-item" if first.items == row.items == 1 else "launch"
+    return f"with these trips a {each_of} accesses {after:,.0f} bytes, not {before:,.0f}: {words}"
 
 
 def _is_stated(row: SweepRow) -> bool:
@@ -218,7 +245,7 @@ def shape_of(row: SweepRow) -> CodeShape:
     """Return the part of a row that another must have in common with it to be ranked beside it."""
     figures = row.figures
     memory = figures.get("private_bytes"), figures.get("stack_bytes"), accessed_bytes(figures)
-    return CodeShape(width_of(row), row.loops, *memory, row.nest)
+    return CodeShape(width_of(row), row.loops, *memory, row.nest, row.items)
 
 
 def width_of(row: SweepRow) -> int | None:
@@ -231,8 +258,7 @@ def unranked_sentence(sets: Sequence[BestSet]) -> str:
     count, unranked = sum(each.count for each in sets), sum(len(each.unranked) for each in sets)
     if not unranked:
         return ""
-    words = "differs in loops or memory and is" if unranked == 1 else "differ in loops or memory and are"
-    return f"{unranked:,} of {count:,} variants {words} not ranked against the others"
+    return f"{unranked:,} of {count:,} variants cannot be ranked against the others"
 
 
 def _known(criterion: Criterion, rows: Sequence[SweepRow]) -> Iterable[Criterion]:

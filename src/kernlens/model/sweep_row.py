@@ -44,7 +44,8 @@ class SweepRow:
     says what could not be measured, and why; a compile that failed has a row without ``kernel``. ``own`` are the figures of
     ``OF_FAMILIES`` that the binary states, by their keys. ``code`` is a digest of the machine code that the kernel runs, ""
     if there is none, and ``warnings`` are the compiler's about the compile. ``loops`` counts those in the code, None if they
-    are not known, and ``nest`` is what ``CodeShape`` has of them.
+    are not known, and ``nest`` is what ``CodeShape`` has of them. ``items`` are the work-items of a launch: 1 where nobody
+    states them, None where the options lack what was stated.
     """
 
     source: str
@@ -60,6 +61,7 @@ class SweepRow:
     warnings: tuple[str, ...] = ()
     loops: int | None = None
     nest: str = ""
+    items: int | None = 1
 
     def __repr__(self) -> str:
         by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))

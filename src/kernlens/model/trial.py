@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernlens.dataclass import dataclass, in_short
-from kernlens.model.code_shape import CodeShape, Memory
+from kernlens.model.code_shape import CodeShape, Cycles, Memory, cycles_of_loops, undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,9 @@ class TrialCode:
     """The figures of a kernel in one compile; None is not known.
 
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
-    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``sub_group`` is the sub-group
-    size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
+    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once, and ``issue`` those to issue.
+    ``items`` are the work-items of a launch, 1 where nobody states them. ``sub_group`` is the sub-group size that the kernel
+    requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
     ``nest`` and ``memory`` are those of its ``CodeShape``.
     """
 
@@ -46,11 +47,21 @@ class TrialCode:
     sub_group: int | None = None
     nest: str = ""
     memory: Memory = (0, 0, None)
+    issue: int | None = None
+    items: int | None = 1
+
+    @property
+    def all_cycles(self) -> Cycles | None:
+        """The cycles of a work-item, or of a launch, by which codes are ranked; None if they are not known."""
+        if self.issue is None or self.cycles is None or not self.simd or not self.items:
+            return None
+        loops = (each * self.items / self.simd for each in cycles_of_loops(self.nest))
+        return self.issue * self.items / self.simd, self.cycles * self.items / self.simd, tuple(loops)
 
     @property
     def shape(self) -> CodeShape:
         """The part that another compile must have in common with it to be compared."""
-        return CodeShape(self.simd, self.loops, *self.memory, self.nest)
+        return CodeShape(self.simd, self.loops, *self.memory, self.nest, self.items)
 
     def per_work_item(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""
@@ -81,18 +92,20 @@ class Trial:
         return self.after is not None and not self.before.shape.difference(self.after.shape)
 
     def ratio(self, figure: str) -> float | None:
-        """Return ``instructions`` or ``cycles`` per work-item after the change divided by those before it; None if they
-        cannot be compared."""
+        """Return ``instructions`` or ``cycles`` per work-item, or of a launch's, after the change divided by those before it;
+        None if they cannot be compared."""
         before = self.before.per_work_item(figure)
         after = self.after.per_work_item(figure) if self.after is not None and self.is_comparable else None
-        return after / before if after is not None and before else None
+        if after is None or not before or self.after is None:
+            return None
+        return after * (self.after.items or 1) / (before * (self.before.items or 1))
 
     @property
     def note(self) -> str:
         """The sentence on what the figures alone do not show; empty where there is nothing to say."""
         if self.after is None:
             return self.reason
-        return "; ".join(filter(None, (self._sub_group, self._threads, self._difference)))
+        return "; ".join(filter(None, (self._sub_group, self._threads, self.difference)))
 
     @property
     def _sub_group(self) -> str:
@@ -110,9 +123,26 @@ class Trial:
         return "fewer threads" if after > before else "more threads"
 
     @property
-    def _difference(self) -> str:
-        difference = self.before.shape.difference(self.after.shape) if self.after is not None else ""
-        return f"not comparable: {difference}" if difference else ""
+    def is_undecided(self) -> bool:
+        """True if the cycles of both can be compared, and do not tell which code is faster."""
+        return self.is_comparable and bool(self.undecided_beside(self.before))
+
+    @property
+    def difference(self) -> str:
+        """The sentence on why the change cannot be ranked against the code without it; empty if it can."""
+        if self.after is None:
+            return ""
+        if difference := self.before.shape.difference(self.after.shape):
+            return f"not comparable: {difference}"
+        words = self.undecided_beside(self.before)
+        return f"not ranked: {words}" if words else ""
+
+    def undecided_beside(self, other: TrialCode) -> str:
+        """Return in words why neither this code nor another one is known to be faster by their cycles; empty if one is."""
+        if self.after is None:
+            return ""
+        each_of = "work-item" if self.after.items == other.items == 1 else "launch"
+        return undecided(other.all_cycles, self.after.all_cycles, each_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +160,12 @@ class TriedKernel:
         figure = "instructions" if self.code.cycles is None else "cycles"
         keys = {id(trial): trial.ratio(figure) for trial in self.trials if not trial.is_same_code}
         comparable = [trial for trial in self.trials if keys.get(id(trial)) is not None]
-        return sorted(comparable, key=lambda trial: (keys[id(trial)], (trial.after and trial.after.spills) or 0))
+        ranked: list[Trial] = []
+        for trial in sorted(comparable, key=lambda trial: (keys[id(trial)], (trial.after and trial.after.spills) or 0)):
+            codes = [self.code, *(each.after for each in ranked if each.after is not None)]
+            if figure != "cycles" or not any(map(trial.undecided_beside, codes)):
+                ranked.append(trial)
+        return ranked
 
     @property
     def unranked(self) -> list[Trial]:

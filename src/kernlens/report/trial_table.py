@@ -137,6 +137,7 @@ def _change(change: Change) -> dict[str, Any]:
 def _figures(code: TrialCode) -> dict[str, Any]:
     figures = asdict(code)
     del figures["digest"], figures["sub_group"], figures["nest"], figures["memory"]
+    del figures["issue"], figures["items"]
     figures["private_bytes"], figures["stack_bytes"], _ = code.memory
     figures["grf_count"], figures["spill_messages"] = figures.pop("grfs"), figures.pop("spills")
     return figures

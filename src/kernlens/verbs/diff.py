@@ -9,6 +9,7 @@ from contextlib import suppress
 from kernlens.analysis.comparison.kernel_changes import KernelChange, by_badness
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting, parting
+from kernlens.analysis.trial_code import code_of_trial
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.model.figure import Figure
@@ -16,6 +17,7 @@ from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
+from kernlens.model.trial import Change, Trial
 from kernlens.model.trips import Trips
 from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.difference import Difference
@@ -23,6 +25,7 @@ from kernlens.verbs.kernel_pairs import changed, kernel_pairs
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, of_program, open_variants, silent
 from kernlens.verbs.weighed import weighed_answers
 
+_NEW_SIDE = Change("new", "the new side")
 #: Called with the number of finished compiles, that of all, and the newest source's name.
 Progress = Callable[[int, int, str], None]
 #: One side of a comparison: a path, or what ``load`` and ``compile`` return.
@@ -44,6 +47,7 @@ def diff(
     pairs: Sequence[tuple[str, str]] = (),
     sort: str | None = None,
     trips: Sequence[str] = (),
+    items_per_launch: Sequence[int] = (),
     stages: bool = False,
     all_passes: bool = False,
     source_roots: Sequence[str] = (),
@@ -62,6 +66,7 @@ def diff(
     ``kernels`` are names or patterns of those to compare, ``program`` is one of programs on both sides. ``pairs`` are names of
     an old and a new kernel, of one side too: only these are compared then. ``sort`` is a name of the figure by which they are
     ordered. ``trips`` are the rounds of loops on both sides, ``FILE:LINE=N`` or ``depth=N``, which add weighed figures.
+    ``items_per_launch`` are the work-items of a launch of the old and of the new side, assumed to make the same results.
     ``stages`` finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too;
     for that recordings are compiled again, by a compiler that can read nothing else of this machine unless it is
     ``unconfined``.
@@ -77,12 +82,26 @@ def diff(
         if named_sides and (git is not None or len(folders) < len(named_sides)):
             raise KernlensError("revisions, and folders of sources, are compared with their like: name no other side")
         trees = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)
-        return _between_trees(trees, kernels, order)
+        return with_launches(_between_trees(trees, kernels, order), items_per_launch)
     if old is None:
         raise KernlensError("there is nothing to compare: name two sides, or revisions of a repository")
     rounds = Trips.of(trips) if trips else None
     both = _SideChoices(named_sides, choices, program, pairs, stages, all_passes, source_roots, unconfined, rounds)
-    return _between_sides(both, kernels, order)
+    return with_launches(_between_sides(both, kernels, order), items_per_launch)
+
+
+def with_launches(difference: Difference, items: Sequence[int]) -> Difference:
+    """Return a difference with its launches compared, of which these are the old and the new side's work-items, if any."""
+    if not items:
+        return difference
+    changes = []
+    for change in difference.changes:
+        if change.has_code and not change.pair.has_two_isas:
+            codes = (code_of_trial(kernel) for kernel in (change.pair.old, change.pair.new))
+            old, new = (replace(code, items=count) for code, count in zip(codes, (items[0], items[-1]), strict=True))
+            change = replace(change, launches=Trial(_NEW_SIDE, old, new))
+        changes.append(change)
+    return replace(difference, changes=tuple(changes))
 
 
 def _refuse_for_trees(

@@ -6,7 +6,6 @@ A change with which the source does not compile is an answer too.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -15,17 +14,15 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.analysis.loop_shapes import nest_of
+from kernlens.analysis.trial_code import code_of_trial
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
-from kernlens.model.code_shape import memory_of
 from kernlens.model.compiler_options import FAST_RELAXED, MAD_ENABLE, MORE_REGISTERS, NOT_OPTIMISED
-from kernlens.model.kernel import Kernel
-from kernlens.model.spills import spill_messages
+from kernlens.model.launch_items import LaunchItems
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.device_compilers import title_for
@@ -99,6 +96,7 @@ def tried(
     toolchain: str = DEFAULT,
     options: str = "",
     macros: Sequence[str] = (),
+    items_per_launch: str = "1",
     kernels: Collection[str] = (),
     jobs: int | None = None,
     timeout: float = TIMEOUT,
@@ -108,23 +106,25 @@ def tried(
 ) -> Tried:
     """Compile a source with each of ``changes_for`` its options, and compare every kernel with what it is without.
 
-    ``kernels`` are names or patterns; none: all. ``jobs`` compiles run at a time (None: one per processor), each for
-    ``timeout`` seconds at most. ``is_foreign``: somebody else may have written the source. Raises NotFoundError for a source,
-    device, toolchain or kernel that does not exist, ToolError if the source does not compile as it is, UnsupportedError if no
-    libiga64 decodes the device's code.
+    ``items_per_launch`` are the work-items of a launch, ``4096`` or ``4096/MACRO``, which is assumed to make the same results
+    with every change. ``kernels`` are names or patterns; none: all. ``jobs`` compiles run at a time (None: one per processor),
+    each for ``timeout`` seconds at most. ``is_foreign``: somebody else may have written the source. Raises NotFoundError for a
+    source, device, toolchain or kernel that does not exist, ToolError if the source does not compile as it is, UnsupportedError
+    if no libiga64 decodes the device's code.
     """
     path = existing_source(source)
     targets, _ = targets_of([device], [toolchain])
     if len(targets) != 1:
         raise KernlensError(f"options are tried for one device at a time, and {device} are {len(targets)}")
     own, chosen = targets[0]
+    items = LaunchItems.of(items_per_launch)
     changes = changes_for(options, macros, is_source=not is_spirv(first_bytes(path)))
     sets = [with_lines(each) for each in (options, *(_changed(options, change) for change in changes))]
     works = [CompileJob(path, own, chosen, words, timeout, is_foreign) for words in sets]
 
     def work(numbered: tuple[int, CompileJob], on_start: OnStart) -> tuple[int, _Codes]:
         number, job = numbered
-        return number, _codes(job, cache, on_start)
+        return number, _codes(job, cache, on_start).with_items(items.with_options(split_options(job.options)))
 
     results: dict[int, _Codes] = {}
     with closing(do_many(enumerate(works), work, jobs)) as finished:
@@ -154,6 +154,9 @@ class _Codes:
     codes: Mapping[str, TrialCode]
     reason: str = ""
 
+    def with_items(self, items: int | None) -> _Codes:
+        return _Codes({name: replace(code, items=items) for name, code in self.codes.items()}, self.reason)
+
 
 def _changed(options: str, change: Change) -> str:
     words = [word for word in split_options(options) if word not in change.removed] if change.removed else None
@@ -175,7 +178,7 @@ def _codes(job: CompileJob, cache: CompileCache | None, on_start: OnStart) -> _C
     except KernlensError as error:
         return _Codes({}, str(error))
     if cache is not None and key is not None and is_steady:
-        cache.put(key, json.dumps([(name, astuple(code)) for name, code in codes.items()]).encode())
+        cache.put(key, json.dumps([(name, astuple(code)[:-1]) for name, code in codes.items()]).encode())
     return _Codes(codes)
 
 
@@ -184,39 +187,14 @@ def _measured(build: Build) -> dict[str, TrialCode]:
     for program in open_build(build):
         kernels = program.entry_kernels
         decode_kernels([(program, list(kernels.values()))], texts=False, threads=1)
-        codes |= {name: _code(kernel) for name, kernel in kernels.items()}
+        codes |= {name: code_of_trial(kernel) for name, kernel in kernels.items()}
     return codes
 
 
 def _code_of(fields: list[Any]) -> TrialCode:
     """Return the code of which a cache has these fields."""
-    *others, memory = fields
-    return replace(TrialCode(*others), memory=tuple(memory))
-
-
-def _code(kernel: Kernel) -> TrialCode:
-    resources, costs, loops, waits = kernel.resources, kernel.costs, kernel.loops, kernel.waits
-    return TrialCode(
-        resources.simd,
-        resources.grf_count,
-        costs["instructions"],
-        waits.cycles if waits is not None else None,
-        spill_messages(costs),
-        len(loops.loops) if loops is not None else None,
-        _digest(kernel),
-        resources.required_sub_group_size,
-        nest_of(kernel),
-        memory_of(resources, costs),
-    )
-
-
-def _digest(kernel: Kernel) -> str:
-    """Return a digest of the code up to the last instruction that control does not pass: behind it IGC 2 puts constants, one
-    of them a hash of its whole input."""
-    code = kernel.instructions
-    last = code.stops[-1] if code.stops else len(code) - 1
-    end = last + 1 if all(opcode == "mov" for opcode in code.opcodes[last + 1 :]) else len(code)
-    return hashlib.sha256(kernel.code[: code[:end].size]).hexdigest()[:16]
+    *others, memory, issue = fields
+    return replace(TrialCode(*others), memory=tuple(memory), issue=issue)
 
 
 def _named(codes: Mapping[str, TrialCode], kernels: Collection[str]) -> list[str]:

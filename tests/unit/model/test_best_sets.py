@@ -156,9 +156,75 @@ def test_sets_that_differ_in_loops_or_memory_are_not_ranked() -> None:
         ("-calls", "it calls functions on a stack"),
         ("-unknown", "loops or width are unknown"),
     ]
-    assert unranked_sentence([result]).startswith("4 of 6 variants differ in loops or memory and are not ranked")
+    assert unranked_sentence([result]) == "4 of 6 variants cannot be ranked against the others"
     assert best(rows, "private-bytes,size").unranked == (), "what the binary states can be compared"
     assert best([*rows, row("-small", code_size=-1)], "size").best.options == "-small"
+
+
+def test_cycles_of_which_threads_hide_a_part_do_not_decide() -> None:
+    """One issues fewer cycles and the other waits for fewer: with many threads the first is faster, with one the other."""
+    first = row("", issue_cycles=160, cycles=1600)
+    result = best([first, row("-hides", issue_cycles=320, cycles=320), row("-less", issue_cycles=80, cycles=1600)])
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == ("-less", ["-hides"])
+    assert result.unranked[0][1] == (
+        "it issues for 20.0 cycles per work-item, not 10.0, and waits for 20.0, not 100.0: which is faster depends on the"
+        " threads"
+    )
+    # Both are better than the first, and neither than the other.
+    result = best([first, row("-a", issue_cycles=80, cycles=800), row("-b", issue_cycles=160, cycles=80)])
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == ("-b", ["-a"])
+    # What counts before cycles decides, and so does what is asked for.
+    assert best([first, row("-b", issue_cycles=320, cycles=320, spill_stores=1)]).unranked == ()
+    assert best([first, row("-b", issue_cycles=320, cycles=320)], "waits").best.options == "-b"
+
+
+def test_a_loop_without_memory_is_the_same_if_it_computes_the_same() -> None:
+    """Two rounds of a smaller body may have as many instructions as another body, and as many for half the width."""
+    nests = {"": "64;1,0,7,9", "-same": "64;1,0,7,9", "-unrolled": "64;1,0,8,9", "-near": "64;1,0,9,9"}
+    rows = [replace(row(name, cycles=100 - place), nest=nest) for place, (name, nest) in enumerate(nests.items())]
+    rows += [replace(row("-wide", simd=32), nest="128;1,0,7,9")]
+    result = best(rows)
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == (
+        "-same",
+        ["-unrolled", "-near", "-wide"],
+    )
+    # One that accesses memory is told by its bytes.
+    rows = [replace(each, nest=each.nest.replace("1,0", f"1,{each.figures['simd']}")) for each in rows]
+    assert best(rows).best.options == "-wide"
+
+
+def test_fewer_cycles_outside_a_loop_and_more_in_it_do_not_decide() -> None:
+    """With one round the second is the fastest, with three the first."""
+    rows = [
+        replace(row("", cycles=480), nest="64;1,64,7,160"),
+        replace(row("-outside", cycles=400), nest="64;1,64,8,240"),
+        replace(row("-both", cycles=440), nest="64;1,64,7,160"),
+    ]
+    result = best(rows)
+    assert (result.best.options, [each.options for each, _ in result.unranked]) == ("-both", ["-outside"])
+    assert result.unranked[0][1] == (
+        "in a round of loop 1 it takes 15.0 cycles per work-item, not 10.0, and in all 25.0, not 30.0: from 2 rounds on it is"
+        " slower"
+    )
+    # The estimate of a loop may be apart by a cycle: the order would turn in the 1,281st round.
+    near = replace(row("-near", cycles=240), nest="64;1,64,8,161")
+    assert best([replace(rows[0], values=row("", cycles=1520).values), near]).best.options == "-near"
+    near = replace(row("-near", cycles=479), nest="64;1,64,8,161")
+    assert not best([rows[0], near]).is_ranked
+
+
+def test_launches_are_compared_whose_work_items_are_stated() -> None:
+    """One that makes four results costs less than four that make one each, if the launch takes a quarter of them."""
+    single = replace(row("", cycles=100), nest="64")
+    four = replace(row("-four", cycles=320), nest="256")
+    (result,) = best_sets([single, four])
+    assert "a work-item stores 16 bytes outside loops, not 4" in result.unranked[0][1]
+    (result,) = best_sets([replace(single, items=4096), replace(four, items=1024)])
+    assert (result.best.options, result.ratio, result.unranked) == ("-four", 0.8, ())
+    (result,) = best_sets([replace(single, items=4096), replace(four, items=2048)])
+    assert result.unranked[0][1].startswith("a launch stores 32,768 bytes outside loops, not 16,384")
+    (result,) = best_sets([replace(single, items=4096), replace(four, items=None)])
+    assert result.unranked[0][1].startswith("the work-items of its launch are not known")
 
 
 def test_what_differs_in_all_is_no_best() -> None:

@@ -69,6 +69,22 @@ def test_an_array_that_went_to_memory_is_not_compared() -> None:
     assert trial(simd=16, cycles=1600).ratio("cycles") == 1.0
 
 
+def test_cycles_of_which_threads_hide_a_part_are_not_ranked() -> None:
+    """The trap of latency: fewer cycles for one thread alone, more to issue for many."""
+    code = replace(CODE, issue=640)
+    hides, less, both = (
+        Trial(CHANGE, code, replace(code, digest="b", issue=issue, cycles=cycles))
+        for issue, cycles in ((1280, 1600), (320, 2400), (320, 1700))
+    )
+    assert TriedKernel("k", code, (hides, less, both)).ranked == [both, less]
+    assert TriedKernel("k", code, (hides, less, both)).unranked == [hides]
+    assert hides.note.startswith(
+        "not ranked: it issues for 40.0 cycles per work-item, not 20.0, and waits for 10.0, not 80.0"
+    )
+    other = Trial(CHANGE, code, replace(code, digest="c", issue=600, cycles=700))
+    assert TriedKernel("k", code, (less, other)).ranked == [other]
+
+
 def test_registers_that_halve_the_threads_say_so() -> None:
     """The trap of threads: what a thread gains, others that would hide its waits lose."""
     large = trial(grfs=256, spills=22)

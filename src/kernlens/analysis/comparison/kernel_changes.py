@@ -14,6 +14,7 @@ from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, OF_FAMILIES, OF_RUNS, STATED, figure_named, own_figures
 from kernlens.model.launch_limits import MAX_WORK_GROUP
 from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES, may_spill
+from kernlens.model.trial import Trial
 
 #: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
 _THREAD_MEMORY = "bytes per hardware thread"
@@ -51,7 +52,8 @@ class KernelChange:
 
     Of two instruction sets ``figures`` are those that both sides state, and ``own_figures`` those that one side's binary
     states alone, the other value being None: they are not compared. ``behaviour`` is what they did otherwise on data. Without
-    ``has_code`` a side was observed and never compiled: then that alone is compared.
+    ``has_code`` a side was observed and never compiled: then that alone is compared. ``launches`` compares launches
+    of which the work-items are stated.
     """
 
     pair: KernelPair
@@ -65,6 +67,7 @@ class KernelChange:
     own_figures: tuple[FigureChange, ...] = ()
     behaviour: BehaviourChange | None = None
     has_code: bool = True
+    launches: Trial | None = None
 
     def __repr__(self) -> str:
         words = [f"{change.figure.heading} {change.old} -> {change.new}" for change in self.figures[:3]]

@@ -54,6 +54,8 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
         figures = [figure.heading for figure in always]
         yield from table(["kernel", *labels, "", "options", *figures, *by_heading, "gain"], cells)
         yield style(f"  {_BEST} the best by {by}", dim=True)
+    if any(each.first.items != 1 for each in sets):
+        yield style("  launches are compared, which are assumed to make the same results with every set", dim=True)
     if len(gaining) > len(shown):
         yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
     compared = [each for each in sets if each.count > 1]

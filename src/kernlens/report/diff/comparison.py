@@ -21,6 +21,7 @@ from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.figures import EVERY_FIGURE, figure_words, notes_on_unknown
 from kernlens.model.instruction import Instructions
 from kernlens.model.program import Program
+from kernlens.model.trial import Trial
 from kernlens.report.behaviour_words import COUNTED
 from kernlens.report.bound_words import bounds_words
 from kernlens.report.describe import device_words, kernel_words, plural
@@ -147,6 +148,8 @@ def kernel_lines(
     yield from behaviour_lines(change.behaviour)
     if change.figures:
         yield f"  {figure_changes(change)}"
+    if change.launches is not None:
+        yield f"  {_launch_words(change.launches)}"
     yield from _own_figures(change)
     if not change.has_code:
         yield "  there is no machine code of both sides: what they did on data is all that is compared"
@@ -179,6 +182,18 @@ def kernel_lines(
         yield _line(line, change.sources, has_counts_only=change.pair.has_two_isas, has_sync=has_sync)
         if has_instructions:
             yield from _instructions(change, line)
+
+
+def _launch_words(trial: Trial) -> str:
+    """Return which side's launches cost more, if their work-items make the same results, or why that is not known."""
+    assert trial.after is not None
+    items = f"launches of {plural(trial.after.items or 1, 'work-item')}, before {trial.before.items or 1:,}"
+    figure = "instructions" if trial.before.cycles is None else "cycles"
+    ratio = trial.ratio(figure)
+    if trial.is_undecided or ratio is None:
+        return f"{items}: {trial.difference or f'{figure} are not known'}"
+    times = f"{1 / ratio:.2f} times fewer" if 0 < ratio <= 1 else f"{ratio:.2f} times more"
+    return f"{items}: {times} {figure}, each loop once, if both make the same results"
 
 
 def behaviour_lines(change: BehaviourChange | None) -> Iterator[str]:

@@ -23,6 +23,7 @@ from kernlens.model.figure import Figure
 from kernlens.model.figures import shown_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.trial import Trial
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
 
@@ -89,6 +90,17 @@ def hunk_document(change: HunkChange) -> Document:
     }
 
 
+def _launches(trial: Trial) -> Document:
+    """Return how the launches of both sides compare, of which the work-items were stated."""
+    assert trial.after is not None
+    return {
+        "old_items": trial.before.items,
+        "new_items": trial.after.items,
+        **{f"{key}_ratio": None if trial.is_undecided else trial.ratio(key) for key in ("instructions", "cycles")},
+        "reason": trial.difference or None,
+    }
+
+
 def _figures(change: KernelChange) -> list[Document]:
     return [{"metric": each.figure.key, "old": each.old, "new": each.new} for each in change.figures]
 
@@ -108,6 +120,8 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [_place(change, key) for key in change.edited],
     }
+    if change.launches is not None:
+        document["launches"] = _launches(change.launches)
     if change.behaviour is not None:
         document["behaviour"] = _behaviour(change, change.behaviour)
     if parting is not None:

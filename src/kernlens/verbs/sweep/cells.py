@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
+from kernlens.model.launch_items import ONE_ITEM, LaunchItems
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob
 from kernlens.toolchain.sources.includes import existing_source, split_options, with_lines
@@ -21,12 +22,14 @@ CELLS_LIMIT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One compile, with its place in the order of the answer, and its source and options as the caller named them."""
+    """One compile, with its place in the order of the answer, its source and options as the caller named them, and the
+    work-items of a launch: 1 if nobody states them."""
 
     number: int
     source: str
     options: str
     job: CompileJob
+    items: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,12 @@ def matrix(
     *,
     lines: bool = True,
     timeout: float = TIMEOUT,
+    items: LaunchItems = ONE_ITEM,
 ) -> Matrix:
     """Return every source for every device with every toolchain and set of options, each once.
 
-    A set has what ``kernlens.toml`` says on the source too, and with ``lines`` the option for line tables. Raises
+    A set has what ``kernlens.toml`` says on the source too, and with ``lines`` the option for line tables. ``items`` are the
+    work-items of a launch. Raises
     NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for; KernlensError
     if there is nothing to do, or too much.
     """
@@ -96,4 +101,7 @@ def matrix(
         for _, stated, full in sets[path]
     ]
     titles = {(source, words): short for source, path in named.values() for short, words, _ in sets[path]}
-    return Matrix([Cell(number, *each) for number, each in enumerate(jobs)], left_out, titles)
+    cells = [
+        Cell(number, *each, items.with_options(split_options(each[2].options))) for number, each in enumerate(jobs)
+    ]
+    return Matrix(cells, left_out, titles)

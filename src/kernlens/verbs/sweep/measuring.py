@@ -34,7 +34,7 @@ from kernlens.verbs.sweep.cells import Cell
 #: A place in the reason why a source does not compile.
 _PLACE = re.compile(r" at ((?:(?! at )[^:])+)(?=:\d+)")
 #: The text of ``nest_of``, which another one must be before it is read.
-_NEST = re.compile(r"(?:\d{1,18}(?:;\d{1,18},\d{1,18},\d{1,18})*)?")
+_NEST = re.compile(r"(?:\d{1,18}(?:;\d{1,18}(?:,\d{1,18}){3})*)?")
 #: The warnings of a compile that are kept.
 _WARNINGS = 20
 
@@ -145,7 +145,7 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
                 code=hashlib.sha256(bytes(kernel.code) + functions).hexdigest()[:32] if len(kernel.code) else "",
                 warnings=warnings,
                 loops=_loops(kernel) if not reason else None,
-                nest=nest_of(kernel) if not reason else "",
+                nest=nest_of(kernel, has_cycles=request.waits) if not reason else "",
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
@@ -178,7 +178,7 @@ def _from(folder: str, path: str) -> str:
 def _blank(cell: Cell) -> SweepRow:
     job = cell.job
     compiler = title_for(job.device, job.toolchain)
-    return SweepRow(cell.source, job.device, job.toolchain.name, compiler, cell.options, None)
+    return SweepRow(cell.source, job.device, job.toolchain.name, compiler, cell.options, None, items=cell.items)
 
 
 def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | None, ...]:
@@ -198,7 +198,7 @@ def _loops(kernel: Kernel) -> int | None:
 
 def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
     """Return rows as JSON has them, without what the cell says."""
-    return [astuple(row)[5:] for row in rows]
+    return [astuple(row)[5:-1] for row in rows]
 
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:

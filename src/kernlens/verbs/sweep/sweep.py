@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
 from kernlens.errors import ToolError
+from kernlens.model.launch_items import LaunchItems
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.model.trips import Trips
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
@@ -46,6 +47,7 @@ def sweep(
     pressure: bool = False,
     waits: bool = False,
     trips: Sequence[str] = (),
+    items_per_launch: str = "1",
     on_progress: Progress | None = None,
     on_notice: Callable[[str], None] | None = None,
 ) -> Sweep:
@@ -57,8 +59,9 @@ def sweep(
     many seconds there may be no worker; ``on_notice`` gets a sentence on that. What was measured before is taken from the
     user's ``cache``, unless that is False. With ``pressure`` the rows' figures have ``peak_registers`` and ``named_registers``
     too, which take an analysis of each kernel, and with ``waits`` ``issue_cycles``, ``wait_cycles`` and ``wait_share``.
-    ``trips`` are the rounds of loops, ``FILE:LINE=N`` or ``depth=N``, which add weighed figures. A device is called by any name
-    that ``kernlens devices`` shows; "all": all of a toolchain.
+    ``trips`` are the rounds of loops, ``FILE:LINE=N`` or ``depth=N``, which add weighed figures. ``items_per_launch`` are the
+    work-items of a launch, ``4096`` or ``4096/MACRO``, which is assumed to make the same results with every set: ``best_sets``
+    compares launches then. A device is called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
 
     The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
     ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
@@ -68,7 +71,7 @@ def sweep(
     names = [devices] if isinstance(devices, str) else list(devices)
     chosen = [toolchains] if isinstance(toolchains, str) else list(toolchains)
     sets = option_sets([options] if isinstance(options, str) else list(map(join_options, options)))
-    planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout)
+    planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout, items=LaunchItems.of(items_per_launch))
     results = measure(
         planned,
         workers=jobs,
