@@ -184,8 +184,6 @@ FOLLOWS(clEnqueueNDRangeKernel, (kernel, dimensions, offset, global, local, ), c
 FOLLOWS(clEnqueueTask, (kernel, ), cl_kernel kernel, )
 FOLLOWS(clEnqueueNativeKernel, (function, arguments, size, number, objects, places, ), void(CL_CALLBACK *function)(void *), void *arguments,
         size_t size, cl_uint number, const cl_mem *objects, const void **places, )
-FOLLOWS(clEnqueueMarkerWithWaitList, (), )
-FOLLOWS(clEnqueueBarrierWithWaitList, (), )
 FOLLOWS(clEnqueueSVMFree, (number, addresses, notify, data, ), cl_uint number, void **addresses,
         void(CL_CALLBACK *notify)(cl_command_queue, cl_uint, void **, void *), void *data, )
 FOLLOWS(clEnqueueSVMMemcpy, (blocks, to, from, size, ), cl_bool blocks, void *to, const void *from, size_t size, )
@@ -197,6 +195,21 @@ FOLLOWS(clEnqueueSVMMigrateMem, (number, addresses, sizes, flags, ), cl_uint num
 MAPS(clEnqueueMapBuffer, (memory, blocks, flags, at, size, ), cl_mem memory, cl_bool blocks, cl_map_flags flags, size_t at, size_t size, )
 MAPS(clEnqueueMapImage, (image, blocks, flags, at, region, row, slice, ), cl_mem image, cl_bool blocks, cl_map_flags flags, const size_t *at,
      const size_t *region, size_t *row, size_t *slice, )
+
+/* Without a list these wait for all that was enqueued before, which a list would put an end to. */
+#define WAITS(name)                                                                                                              \
+    static cl_int CL_API_CALL name##_follows(cl_command_queue queue, cl_uint count, const cl_event *events, cl_event *event)     \
+    {                                                                                                                            \
+        if (count == 0)                                                                                                          \
+            return next->name(queue, count, events, event);                                                                      \
+        struct follower follower = follower_begin(queue, count, events);                                                         \
+        cl_int status = next->name(queue, follower.count, follower.events, event);                                               \
+        follower_end(&follower);                                                                                                 \
+        return status;                                                                                                           \
+    }
+
+WAITS(clEnqueueMarkerWithWaitList)
+WAITS(clEnqueueBarrierWithWaitList)
 
 static cl_int CL_API_CALL clEnqueueWaitForEvents_follows(cl_command_queue queue, cl_uint count, const cl_event *events)
 {

@@ -27,7 +27,9 @@ _WITHOUT_CODE = (
     "the binary holds no machine code of this kernel: PoCL compiles a work-group function when the kernel is first run, or"
     " when its program's binary is asked for"
 )
-_WITHOUT_LINES = "PoCL built the program without debug data; build with -g, or capture with --lines, to get a line table"
+_WITHOUT_LINES = (
+    "PoCL built the program without debug data; build with -g, or capture with --lines, to get a line table"
+)
 
 
 def pocl_kernels(read: PoclBinary, allowance: Allowance) -> list[ListedKernel]:

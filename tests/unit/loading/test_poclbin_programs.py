@@ -52,7 +52,10 @@ def test_a_kernel_and_its_code(tmp_path: Path) -> None:
     assert [function.name for function in code.functions] == ["_pocl_kernel_k", "_pocl_kernel_k_workgroup"]
     assert (code.resources.slm_bytes, code.arguments[0].name) == (64, "a")
     assert code.line_table is None
-    assert code.line_table_reason == "PoCL built the program without debug data; build with -g, or capture with --lines, to get a line table"
+    assert (
+        code.line_table_reason
+        == "PoCL built the program without debug data; build with -g, or capture with --lines, to get a line table"
+    )
 
 
 def test_functions_for_sizes_of_work_groups(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 /* An application that depends on the order of its events, on two queues without order and one with: a command that comes later than a
  * launch lets it begin, and memory that a launch left is written again at once, behind its event and behind a wait of the host. Writes
  * what each launch left, what its callbacks heard, in their order, and whether the times of its events are in theirs. */
+#define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
@@ -8,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define CHECK(call)                                                                    \
     do {                                                                               \
@@ -99,6 +101,33 @@ static void written_by_another_queue(cl_command_queue queue, cl_command_queue ot
     clReleaseKernel(kernel);
 }
 
+/* A marker without a list waits for all before it in its queue, whatever else it has to wait for. */
+static void marked_without_a_list(cl_command_queue queue, cl_command_queue other, cl_mem memory, cl_mem second)
+{
+    cl_kernel kernel = kernel_of("add", memory);
+    unsigned early = 0;
+    for (cl_uint round = 0; round < ROUNDS; ++round) {
+        cl_int status, state = CL_QUEUED;
+        cl_event gate = clCreateUserEvent(context, &status), ended, marked;
+        CHECK(status);
+        CHECK(clEnqueueFillBuffer(other, second, &round, sizeof round, 0, SIZE, 1, &gate, NULL));
+        launch(queue, kernel, round + 40, 0, NULL, &ended);
+        told("add", round + 40, 0);
+        CHECK(clWaitForEvents(1, &ended));
+        CHECK(clEnqueueMarkerWithWaitList(other, 0, NULL, &marked));
+        CHECK(clFlush(other));
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        CHECK(clGetEventInfo(marked, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+        early += state == CL_COMPLETE;
+        CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+        CHECK(clFinish(other));
+        CHECK(clFinish(queue));
+        clReleaseEvent(gate), clReleaseEvent(ended), clReleaseEvent(marked);
+    }
+    printf("%u markers early\n", early);
+    clReleaseKernel(kernel);
+}
+
 static void CL_CALLBACK hear(cl_event event, cl_int status, void *number)
 {
     (void)event, (void)status;
@@ -168,6 +197,7 @@ int main(void)
     begun_by_a_later_one(free_queue, memory, second);
     written_by_another_queue(free_queue, other, memory);
     written_by_another_queue(ordered, other, memory);
+    marked_without_a_list(free_queue, other, memory, second);
     heard_in_order(ordered, memory);
     clReleaseMemObject(memory), clReleaseMemObject(second);
     clReleaseCommandQueue(free_queue), clReleaseCommandQueue(other), clReleaseCommandQueue(ordered);
