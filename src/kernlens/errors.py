@@ -100,6 +100,20 @@ class UnknownKernelError(NotFoundError, KeyError):
         return bounded(f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}{note}")
 
 
+class UnknownCostError(NotFoundError, KeyError):
+    """A ``name`` that is none of the ``known`` costs of code. It is a KeyError too, since ``kernel.costs`` is a mapping."""
+
+    def __init__(self, name: object, known: Collection[str]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(name, known)
+
+    def __str__(self) -> str:
+        near = likeliest(str(self.name), self.known)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(self.known)[:8])}, ..."
+        return bounded(f"there is no cost {self.name!r} of this code; {hint}")
+
+
 class AmbiguousKernelError(NotFoundError):
     """A ``name`` that is a part of the names of several kernels, ``titles``."""
 

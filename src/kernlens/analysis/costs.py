@@ -11,6 +11,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
+from kernlens.errors import UnknownCostError
 from kernlens.model.figures import COSTS, CYCLES, LineColumn
 from kernlens.model.instruction_kind import ATOMIC, LOAD, PREFETCH, STORE, Access, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
@@ -18,8 +19,16 @@ from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 if TYPE_CHECKING:
     from kernlens.model.waits import Waits
 
-#: A value for each figure, by its key, and the number of ``instructions``; where waits are asked for, of ``CYCLES`` too.
-Costs = dict[str, int]
+
+class Costs(dict[str, int]):
+    """A value for each figure of ``figures.COSTS``, by its key, and the number of ``instructions``; where waits are asked for,
+    of ``CYCLES`` too. Of a misspelt key the error names the nearest."""
+
+    def __missing__(self, key: str) -> int:
+        """Raise UnknownCostError."""
+        raise UnknownCostError(key, tuple(self))
+
+
 #: The cycles of each row, by the keys of ``figures.CYCLES``; empty where nobody asks for waits.
 Cycles = Mapping[str, Sequence[int]]
 _NO_CYCLES: Cycles = {}
@@ -61,7 +70,7 @@ def costs_of(kinds: Iterable[InstructionKind], weights: Sequence[int] | None = N
         counts.clear()
         for kind, weight in zip(kinds, weights, strict=True):
             counts[id(kind)] += weight
-    total = dict.fromkeys(("instructions", *(figure.key for figure in COSTS)), 0)
+    total = Costs(dict.fromkeys(("instructions", *(figure.key for figure in COSTS)), 0))
     for number, count in counts.items():
         for key, cost in _costs_of_one(distinct[number]):
             total[key] += count * cost

@@ -133,10 +133,12 @@ class ListedCode(DebugCode):
         return self.may_call()
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
+        from kernlens.analysis.costs import Costs
+
         costs = super().costs(kernel)
         if self._kernel.spills_nothing:
             return costs
-        return {key: cost for key, cost in costs.items() if key not in SPILL_COSTS}
+        return Costs((key, cost) for key, cost in costs.items() if key not in SPILL_COSTS)
 
     def advice_reason(self) -> str | None:
         return f"there is no advice on {self._isa}: the rules read what instructions of Intel's GPUs do"

@@ -12,7 +12,6 @@ from kernlens.analysis.advice import strided_access
 from kernlens.analysis.advice.rules import advice_on
 from kernlens.analysis.costs import (
     CostliestLines,
-    Costs,
     Cycles,
     certain_of,
     costliest_lines,
@@ -202,7 +201,7 @@ def _rows(
     program: Program,
     kernel: Kernel,
     by_line: CostliestLines,
-    total: Costs,
+    total: Mapping[str, int],
     weights: Sequence[int] | None,
     *,
     has_cycles: bool,
@@ -274,7 +273,7 @@ def _costs_document(kernel: Kernel, costs: Mapping[str, int]) -> dict[str, Any]:
     return {**costs, **unknown}
 
 
-def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tuple[Costs, int | None]:
+def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tuple[Mapping[str, int], int | None]:
     """Return the costs of a function in the kernel's code, and the most registers that are live in it."""
     code, pressure = slice(function.code.start, function.code.stop), kernel.pressure
     peak = max(pressure.live[code], default=0) if pressure else None
@@ -316,7 +315,7 @@ def _table(
 
 def _row(
     title: str,
-    costs: Costs,
+    costs: Mapping[str, int],
     total: Mapping[str, int],
     source: str,
     waited: str = "",
