@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
             if end.startswith("FAULT") or time.monotonic() - start > LIMIT:
                 faults += 1
                 print(f"seed {chosen.seed}.{number}: {end}, {time.monotonic() - start:.1f} s", flush=True)
-            if "ToolError" in end:
+            if "DriverDied" in end:
                 print(f"seed {chosen.seed}.{number}: {end}", flush=True)
             ends[end] += 1
     for end, count in ends.most_common():

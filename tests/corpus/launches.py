@@ -39,6 +39,7 @@ _RODINIA = {
     "lavaMD": "./lavaMD.out -boxes1d 2",
     "lud": "./lud.out -s 128",
     "nw": "./nw.out 256 10 ./nw.cl",
+    "particlefilter": "./OCL_particlefilter_naive.out -x 32 -y 32 -z 4 -np 256",
 }
 PROGRAMS = {
     **{name: program for name, program in OTHERS.items() if not name.startswith(("piglit", "clinfo", "clpeak"))},
@@ -98,7 +99,7 @@ def tried(program: Program, folder: Path, variables: dict[str, str], start: Path
         return outcome
     _replay(recording, outcome)
     if other is not None:
-        outcome.others = list(_on_another(recording, other))
+        outcome.others = list(on_another(recording, other))
     if outcome.counted != outcome.recorded:
         outcome.faults += [line for line in runs[2].stderr.splitlines() if "kept" in line or "launch" in line][-4:]
     return outcome
@@ -132,7 +133,7 @@ def _replay(recording: Path, outcome: Outcome) -> None:
         outcome.faults.append(" | ".join([*lines[-6:], done.stderr[-300:]]))
 
 
-def _on_another(recording: Path, device: str) -> Iterator[str]:
+def on_another(recording: Path, device: str) -> Iterator[str]:
     """Yield what the first launch of each kernel leaves on another device."""
     environment = {**os.environ, "OCL_ICD_VENDORS": os.environ["OTHER_VENDORS"]}
     for kernel in dict.fromkeys(each["kernel"] for each in _launches(recording)):
