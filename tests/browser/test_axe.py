@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,25 @@ def test_in_a_narrow_window(open_report: Open, sharpen_page: Path, width: int) -
     viewer.press("K")
     viewer.find(".app.drawer").wait_for()
     assert viewer.axe_in_both_themes() == []
+
+
+#: What opens a view of sharpen_hblur: a view's button, or a key.
+VIEWS = {"panes": "", "compare": "", "passes": "", "sweep": "", "blocks": "b", "waits": "5", "advice": "a"}
+WIDTHS = [390, 800, 1024, 1280, 1440, 1920] if os.environ.get("KERNLENS_WHOLE") else [800, 1440]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_in_each_view_in_colours_that_the_system_forces_too(open_report: Open, sharpen_page: Path, width: int) -> None:
+    viewer = open_report(sharpen_page, width=width, height=800, at="#k=sharpen_hblur&l=sharpen.cl:35")
+    for view, key in VIEWS.items():
+        viewer.tab.emulate_media(forced_colors="none")
+        button = viewer.find(f"button[data-view={'panes' if key else view}]")
+        button.click()
+        viewer.press(*filter(None, [key]))
+        assert (view, viewer.axe_in_both_themes()) == (view, [])
+        viewer.tab.emulate_media(forced_colors="active")
+        assert (view, viewer.axe_in_both_themes()) == (view, [])
+        viewer.press("Escape")
 
 
 def test_while_a_source_is_edited(browser: Browser, tmp_path: Path) -> None:

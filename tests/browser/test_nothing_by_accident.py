@@ -63,7 +63,13 @@ def test_no_walk_of_clicks_and_keys_changes_a_source(tmp_path: Path, open_served
         tab.on("request", heard)
         errors: list[str] = []
         tab.on("pageerror", lambda error: errors.append(f"{error} after {done[-3:]}"))
+        # A request that fails is written on the console, too.
+        tab.on("console", lambda told: errors.append(f"{told.text} {told.location} after {done[-3:]}"))
         clicks = edits = 0
+        # Each view has been seen, as few clicks by chance hit these buttons.
+        for view in ("compare", "passes", "sweep", "panes"):
+            viewer.find(f"button[data-view={view}]").click()
+            tab.wait_for_timeout(300)
         for step in range(steps):
             if step % FRESH == FRESH - 1:
                 tab.goto("about:blank")

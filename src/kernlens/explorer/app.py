@@ -141,10 +141,6 @@ class Explorer:
         return json_response(await self._answered(questions.link, self._served))
 
     async def _get_sweep(self, request: Request) -> Response:
-        if self._served.sweep is None:
-            raise RefusedError(
-                404, "no sweep is served", "kernlens sweep ... --json >table.json, then kernlens serve table.json"
-            )
         return json_response(self._served.sweep)
 
     async def _post_compile(self, request: Request) -> Response:

@@ -41,14 +41,17 @@ export class SweepView implements View {
 
   show(): void {
     const { source } = this.page;
-    // That a server has no table of a sweep is nothing wrong.
-    this.read ??= source instanceof HttpSource ? source.json("/api/sweep").then(rowsOf, () => null) : Promise.resolve(null);
+    this.read ??= source instanceof HttpSource ? source.json("/api/sweep").then((table) => (table === null ? null : rowsOf(table))) : Promise.resolve(null);
     this.read.then(
       (rows) => {
         const { index, state } = this.page;
         if (index !== null) this.draw(rows ?? sweepOf({ figures: index.figures, programs: [...this.page.listed] }), state.more.figure ?? null);
       },
-      (problem: unknown) => fill(this.element, nothing(sentenceOf(problem))),
+      (problem: unknown) => {
+        // It is asked for again the next time that the view is shown.
+        this.read = null;
+        fill(this.element, nothing(sentenceOf(problem)));
+      },
     );
   }
 
