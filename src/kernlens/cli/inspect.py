@@ -86,7 +86,9 @@ def _print_file(contents: Contents, asked: Asked, device: str | None, order: Fig
         from kernlens.report.program_document import inspect_document
 
         known = map(partial(with_line_tables, keeps=order is not None), programs)
-        document = inspect_document(containers, known, order, failed_documents([failed]))
+        document = inspect_document(
+            containers, known, order, failed_documents([failed]), has_bounds=bool(asked.kernels)
+        )
         if choices:
             from kernlens.report.sycl_words import choice_document
 
@@ -100,7 +102,8 @@ def _print_file(contents: Contents, asked: Asked, device: str | None, order: Fig
         from kernlens.report.sycl_words import choice_lines
 
         summary = choice_lines(choices, device)
-    lines = overview(asked.path, containers, _lines(programs, order), summary, has_sections=asked.has_sections)
+    read = _lines(programs, order, has_bounds=bool(asked.kernels))
+    lines = overview(asked.path, containers, read, summary, has_sections=asked.has_sections)
     print_lines(lines)
     print_lines(failed_section(failed))
     if not programs:
@@ -147,12 +150,13 @@ def _sycl_choices(
     return sycl_choices(programs, device, kernel_names)
 
 
-def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:
+def _lines(programs: Sequence[Program], order: Figure | None, *, has_bounds: bool = False) -> Iterable[ProgramLines]:
     """Yield the lines of each program. Recordings unpack a program on request, so all stay with one process."""
     from kernlens.cli.answers.overview import program_lines
 
     def lines(program: Program, threads: int | None = None) -> ProgramLines:
-        return program_lines(with_line_tables(program, keeps=order is not None, threads=threads), order)
+        read = with_line_tables(program, keeps=order is not None or has_bounds, threads=threads)
+        return program_lines(read, order, has_bounds=has_bounds)
 
     if not isinstance(programs, tuple | list) or len(programs) < _MANY:
         return map(lines, programs)

@@ -9,6 +9,8 @@ from kernlens.analysis.core_cycles import ATOMICS, CACHE, ISSUE, LOCAL_MEMORY, M
 from kernlens.analysis.kernel_bound import KernelBound, kernel_bound, observed_sizes
 from kernlens.analysis.kernel_notes import kernel_notes
 from kernlens.model.advice import AdvisedKernel
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.report.launch_words import occupancy_words
 
 #: The share of an operation among the waits from which on it is named.
@@ -66,9 +68,13 @@ def bounds_words(old: KernelBound, new: KernelBound) -> str:
 
 def about_document(advised: AdvisedKernel) -> dict[str, Any]:
     """Return the same as JSON has it."""
-    bound = kernel_bound(advised.program, advised.kernel)
+    return {"notes": list(kernel_notes(advised)), **bound_document(advised.program, advised.kernel)}
+
+
+def bound_document(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """Return the bound of a kernel as JSON has it."""
+    bound = kernel_bound(program, kernel)
     return {
-        "notes": list(kernel_notes(advised)),
         "bound": {
             "kind": bound.kind or None,
             "reason": bound.reason or None,

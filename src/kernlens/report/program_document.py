@@ -49,14 +49,16 @@ def inspect_document(
     programs: Iterable[Program],
     order: Figure | None = None,
     failed_builds: Sequence[Document] = (),
+    *,
+    has_bounds: bool = False,
 ) -> Document:
     """Return programs without instructions, with containers and symbols; of each the kernels with most of ``order`` first.
-    ``failed_builds`` are those of ``failed_documents``."""
+    ``failed_builds`` are those of ``failed_documents``. With ``has_bounds`` kernels are analysed, and have their bound."""
     documents = []
     unread: FormatError | None = None
     for program in programs:
         try:
-            documents.append(inspected_program(program, order))
+            documents.append(inspected_program(program, order, has_bounds=has_bounds))
         except FormatError as error:
             unread = unread or error
             documents.append(_program(program) | {"kernels": [], "symbols": [], "unreadable": str(error)})
@@ -70,7 +72,13 @@ def inspect_document(
     }
 
 
-def inspected_program(program: Program, order: Figure | None = None) -> Document:
+def _bound(program: Program, kernel: Kernel) -> Document:
+    from kernlens.report.bound_words import bound_document
+
+    return bound_document(program, kernel)
+
+
+def inspected_program(program: Program, order: Figure | None = None, *, has_bounds: bool = False) -> Document:
     """Return one program of an ``inspect_document``. Raises FormatError if it is damaged."""
     kernels: Iterable[Kernel] = program.kernels.values()
     if order is not None:
@@ -80,7 +88,9 @@ def inspected_program(program: Program, order: Figure | None = None) -> Document
         | _described(program)
         | {
             "kernels": [
-                kernel_document(kernel, with_order(order)) | {"launch_limits": limits_document(kernel.launch_limits)}
+                kernel_document(kernel, with_order(order))
+                | {"launch_limits": limits_document(kernel.launch_limits)}
+                | (_bound(program, kernel) if has_bounds else {})
                 for kernel in kernels
             ],
             "symbols": [_symbol(symbol) for symbol in program.symbols],

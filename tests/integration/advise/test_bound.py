@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from kernlens.analysis.executions import EXCHANGE, kernel_with_executions
+from kernlens.analysis.kernel_notes import kernel_notes
 from kernlens.loading.open import open_file
+from kernlens.model.advice import AdvisedKernel
+from kernlens.verbs.advise import advise
 from kernlens.verbs.observe.observe import observe
 from tests.documents import check_printed
 from tests.integration.cli.test_cli import kernlens as run
@@ -110,6 +113,43 @@ def test_what_no_rule_speaks_of_has_a_sentence(tmp_path: Path) -> None:
     assert slow["notes"][0].startswith("the build options have -cl-opt-disable")
     plain, _ = advised(tmp_path, QUIET, "dg2", "--kernel", "plain")
     assert plain["notes"] == []
+
+
+TABLE = """kernel void table(global const float *a, global float *o, int n) {
+  float t[96];
+  for (int j = 0; j < 96; j++) t[j] = a[get_global_id(0)] + j * 0.25f;
+  o[get_global_id(0)] = t[n & 63] * t[(n + get_global_id(0)) & 63];
+}
+"""
+
+
+def test_private_memory_and_spills_that_no_rule_speaks_of_have_a_sentence(tmp_path: Path) -> None:
+    """Without lines no rule finds the array; the rule on spills is silenced by leaving its advice out."""
+    (tmp_path / "k.cl").write_text(TABLE)
+    assert run("compile", "k.cl", "--device", "dg2", "--no-lines", "-o", "k.klens", cwd=tmp_path).returncode == 0
+    document = json.loads(run("advise", "k.klens", "--json", cwd=tmp_path).stdout)
+    (kernel,) = document["kernels"]
+    assert (kernel["advice"], len(kernel["notes"])) == ([], 1)
+    assert kernel["notes"][0].startswith("12,288 bytes of private memory in a thread: arrays that are not in registers")
+    spilling = str(Path("examples/kernels/window.cl").resolve())
+    assert run("compile", spilling, "--device", "dg2", "-o", "w.klens", cwd=tmp_path).returncode == 0
+    (program,) = open_file(str(tmp_path / "w.klens")).programs
+    window = program.kernels["window"]
+    (piece,) = advise(str(tmp_path / "w.klens")).kernels[0].advice
+    assert list(kernel_notes(AdvisedKernel(program, window, (piece,)))) == []
+    (note,) = kernel_notes(AdvisedKernel(program, window, ()))
+    assert note.startswith("226 messages spill or fill registers: kernlens annotate --top 10 --sort spill")
+
+
+def test_inspect_prints_the_bound_of_a_kernel_that_is_named(tmp_path: Path) -> None:
+    kernel, text = advised(tmp_path, SLM, "dg2", "--build-options=-DSIZE=8192")
+    (line,) = [line for line in text.splitlines() if line.startswith("  bound: ")]
+    command = ("inspect", "k.cl", "--device", "dg2", "--build-options=-DSIZE=8192")
+    assert "bound: " not in run(*command, cwd=tmp_path).stdout
+    assert f"  chase: {line.strip()}" in run(*command, "--kernel", "chase", "--full", cwd=tmp_path).stdout
+    done = run(*command, "--kernel", "chase", "--json", cwd=tmp_path)
+    check_printed(("inspect", "--json"), done.stdout)
+    assert json.loads(done.stdout)["programs"][0]["kernels"][0]["bound"] == kernel["bound"]
 
 
 #: A launch of 1,024 work-items for each kind of work that bounds it, with the cycles of a core that follow from the counts.

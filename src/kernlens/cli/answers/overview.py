@@ -67,12 +67,21 @@ def overview(
         blank = []
 
 
-def program_lines(program: Program, order: Figure | None = None) -> ProgramLines:
+def program_lines(program: Program, order: Figure | None = None, *, has_bounds: bool = False) -> ProgramLines:
     """Return one program's overview; of one that cannot be read, a line with the reason."""
     try:
-        return list(program_overview(program, order)), None
+        return [*program_overview(program, order), *(_bound_lines(program) if has_bounds else ())], None
     except FormatError as error:
         return [f"{style(program.name, bold=True)}, {program.format}" + _unreadable(str(error))], error
+
+
+def _bound_lines(program: Program) -> Iterator[str]:
+    """Yield what bounds each kernel of a program, which is analysed for that."""
+    from kernlens.analysis.kernel_bound import kernel_bound
+    from kernlens.report.bound_words import bound_words
+
+    for name, kernel in program.entry_kernels.items():
+        yield style(f"  {kernel_title(name)}: {bound_words(kernel_bound(program, kernel))}", dim=True)
 
 
 def program_overview(program: Program, order: Figure | None = None) -> Iterator[str]:
