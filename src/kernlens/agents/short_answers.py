@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kernlens.model.figures import LINE_ORDERS, figure_named
+from kernlens.model.figures import EVERY_FIGURE, LINE_ORDERS, STATED, figure_named
+from kernlens.model.spills import COUNTED_SPILLS
 
 Document = dict[str, Any]
 #: Keys of a program that each of its kernels gets, unless all have the same: then they stand once, beside the list.
@@ -29,7 +30,11 @@ _LEFT_OUT = frozenset(
     }
 )
 #: What memory a kernel takes that did not fit elsewhere, by which kernels are ranked where nothing else is asked for.
-_SPILLS = ("spill_bytes", "scratch_bytes", "private_bytes", "private_segment_bytes", "local_bytes")
+_SPILLS = tuple(
+    figure.key for figure in EVERY_FIGURE if re.fullmatch(r"(?:spill|scratch|private|local).*_bytes", figure.key)
+)
+#: The figures of kernels that stand in short answers where they are known.
+_OF_KERNEL = tuple(figure.key for figure in (*STATED, *COUNTED_SPILLS))
 _SPACES = re.compile(r"\s+")
 
 
@@ -198,7 +203,7 @@ def _pressures(kernels: Sequence[Document], document: Document, values: Mapping[
         ]
         peak = pressure.pop("peak", None)
         at = {"peak_line": _place(peak), "peak_offset": hex(peak["offset"])} if peak else {}
-        figures = {key: kernel.get(key) for key in ("grf_count", "scratch_bytes", "spill_bytes", "spilled_values")}
+        figures = {key: kernel.get(key) for key in (*_OF_KERNEL, "spilled_values")}
         answers.append({**_head(kernel), **figures, **pressure, **at, "held": held})
     return _hoisted(answers, "kernels")
 
@@ -277,21 +282,11 @@ def _checked(document: Document, values: Mapping[str, Any]) -> Document:
 
 
 def _swept(document: Document, values: Mapping[str, Any]) -> Document:
-    shown = (
-        "simd",
-        "grf_count",
-        "spill_bytes",
-        "scratch_bytes",
-        "slm_bytes",
-        "spill_stores",
-        "instructions",
-        "code_size",
-    )
     sort = figure_named(values["sort"]).key if "sort" in values else "spill_stores"
     rows = [
         {
             **{key: row.get(key) for key in ("kernel", "source", "device", "toolchain", "options", "reason")},
-            **{key: (row.get("figures") or {}).get(key) for key in dict.fromkeys((*shown, sort))},
+            **{key: (row.get("figures") or {}).get(key) for key in dict.fromkeys((*_OF_KERNEL, "instructions", sort))},
         }
         for row in document["rows"]
     ]

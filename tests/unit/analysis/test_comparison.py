@@ -331,7 +331,7 @@ def folder(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_file_is_equal_to_itself(kernlens: Kernlens, folder: Path) -> None:
     done = kernlens("diff", "old.bin", "old.bin")
     assert (done.status, done.err) == (0, "")
-    assert done.out.endswith("1 kernel compared, all equal\n")
+    assert done.out.endswith("1 kernel compared, all equal\n1 kernel, 0 unread\n")
     document = kernlens("diff", "old.bin", "old.bin", "--json").document
     assert (document["equal"], document["kernels"]) == (True, [])
 
