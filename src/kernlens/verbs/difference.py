@@ -14,6 +14,7 @@ from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.coverage import Coverage, coverage
 from kernlens.model.failed_builds import FailedBuilds
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 
@@ -76,8 +77,8 @@ class Difference(Tabular):
         lost[1] += [build for change in changes for build in change.new_failed]
         for builds, group in zip(lost, self.failed_builds, strict=False):
             builds += group.builds
-        alone = sum(each.kernel is not None for each in (*self.pairing.only_old, *self.pairing.only_new))
-        kernels = len(self.pairing.kernels) + alone
+        alone = [each.kernel for each in (*self.pairing.only_old, *self.pairing.only_new) if each.kernel is not None]
+        kernels = len(self.pairing.kernels) + sum(kernel.name != PSEUDO_KERNEL for kernel in alone)
         blind = sum(not change.has_code for change in self.changes)
         sides = coverage(self.old, lost[0], 0) | coverage(self.new, lost[1], 0)
         return sides | Coverage(kernels, blind)

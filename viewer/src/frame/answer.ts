@@ -27,7 +27,7 @@ export function answerOf(kernel: Kernel): Answer | null {
   const end = endOf(kernel);
   const instructions = weights.instructions.map((all, key) => all - rowsOf(code.own, key).filter((row) => row >= end).length);
   const costliest = largestAt(instructions);
-  const but = end === code.count ? "" : `, but for the ${plural(code.count - end, "instruction")} that fill${code.count - end === 1 ? "s" : ""} the code up behind its end`;
+  const but = largestAt(weights.instructions) === costliest ? "" : `, but for the ${plural(code.count - end, "instruction")} that fill${code.count - end === 1 ? "s" : ""} the code up behind its end`;
   return costliest < 0 ? null : { key: costliest, sentence: `Line ${places.keyLine[costliest]} has ${count(instructions[costliest])} of the ${count(code.count)} instructions in the line table: no line has more${but}.` };
 }
 
