@@ -86,7 +86,7 @@ class Asked:
         metavar="ADDRESS",
     )
     wait_workers: float = option.number(
-        "How long --scheduler waits while there is no worker.", "--wait-workers", metavar="SECONDS",
+        "How long --scheduler waits for a worker.", "--wait-workers", metavar="SECONDS",
         default=60.0, show_default=True,
     )  # fmt: skip
     cache: option.Cached = option.together(option.Cached)

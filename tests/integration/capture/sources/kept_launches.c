@@ -3,22 +3,13 @@
  * a launch, "KERNEL MARK before|after NAME HASH". MARK is the launch's last argument, so that a launch can be told. */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
+#include "opencl_check.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(call)                                                                    \
-    do {                                                                               \
-        cl_int status_ = (call);                                                       \
-        if (status_ != CL_SUCCESS) {                                                   \
-            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, status_);    \
-            exit(3);                                                                   \
-        }                                                                              \
-    } while (0)
 
 enum { COUNT = 256, SIZE = COUNT * sizeof(cl_uint), WIDTH = 12, HEIGHT = 7, ROUNDS = 4, THREADS = 8 };
 

@@ -3,22 +3,13 @@
  * what each launch left, what its callbacks heard, in their order, and whether the times of its events are in theirs. */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl.h>
+#include "opencl_check.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define CHECK(call)                                                                    \
-    do {                                                                               \
-        cl_int status_ = (call);                                                       \
-        if (status_ != CL_SUCCESS) {                                                   \
-            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, status_);    \
-            exit(3);                                                                   \
-        }                                                                              \
-    } while (0)
 
 enum { COUNT = 1 << 16, SIZE = COUNT * sizeof(cl_uint), ROUNDS = 4, CHAIN = 8 };
 
