@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from kernlens.dataclass import dataclass
 if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.program import Program
+
+_MACRO = re.compile(r"(?<!\S)-D\s*(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,14 @@ def coverage(programs: Iterable[Program], failed: Iterable[Build], kernels: int,
     """Return the coverage of an answer on so many ``kernels`` of these programs, ``unread`` of them without what was asked;
     ``failed`` are the builds beside the programs."""
     lost = list(failed)
-    read = Counter(_source(build) for build in {id(each): each.build for each in programs}.values())
-    every = read + Counter(map(_source, lost))
-    several = [key for key, count in every.items() if count > 1]
-    counts = sum(read[key] for key in several), sum(every[key] for key in several)
+    read = {_variant(each.build) for each in programs}
+    every = read.union(map(_variant, lost))
+    several = {source for source, count in Counter(source for source, _ in every).items() if count > 1}
+    counts = (sum(source in several for source, _ in variants) for variants in (read, every))
     return Coverage(kernels, len(lost) + unread, *counts)
 
 
-def _source(build: Build) -> tuple[str, str, str]:
-    return build.path or build.name, build.device, build.toolchain.name if build.toolchain else ""
+def _variant(build: Build) -> tuple[tuple[str, str, str], tuple[str, ...]]:
+    """Return what was compiled, and with which macros: builds of two recordings with the same ones are no variants."""
+    source = build.path or build.name, build.device, build.toolchain.name if build.toolchain else ""
+    return source, tuple(_MACRO.findall(build.options or ""))

@@ -62,8 +62,11 @@ def bounds_words(old: KernelBound, new: KernelBound) -> str:
     """Return the cycles of two bounds, and how many times the first are of the second."""
     before, after = old.cycles[0][1], new.cycles[0][1]
     names = " -> ".join(dict.fromkeys((_NAMES[old.kind], _NAMES[new.kind])))
+    cycles = f"{after:,.0f} cycles of a core by the model of the bound"
+    if f"{after:,.0f}" == f"{before:,.0f}":
+        return f"{cycles}, as before; bound: {names}"
     times = f"{before / after:.2f} times fewer" if after <= before else f"{after / before:.2f} times more"
-    return f"{after:,.0f} cycles of a core by the model of the bound, before {before:,.0f}: {times}; bound: {names}"
+    return f"{cycles}, before {before:,.0f}: {times}; bound: {names}"
 
 
 def about_document(advised: AdvisedKernel) -> dict[str, Any]:
