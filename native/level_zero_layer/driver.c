@@ -25,6 +25,7 @@ void driver_find(void)
             .debug_info = (zet_pfnModuleGetDebugInfo_t)driver_function("zetModuleGetDebugInfo"),
             .kernel_properties = (ze_pfnKernelGetProperties_t)driver_function("zeKernelGetProperties"),
             .get_graph = (list_get_graph)driver_function("zeCommandListGetGraphExt"),
+            .extension = (ze_pfnDriverGetExtensionFunctionAddress_t)driver_function("zeDriverGetExtensionFunctionAddress"),
         };
     lock_give(LOCK_PLATFORMS);
 }

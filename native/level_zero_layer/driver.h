@@ -17,6 +17,7 @@ struct driver {
     zet_pfnModuleGetDebugInfo_t debug_info;
     ze_pfnKernelGetProperties_t kernel_properties;
     list_get_graph get_graph;
+    ze_pfnDriverGetExtensionFunctionAddress_t extension;
 };
 
 extern struct driver driver;

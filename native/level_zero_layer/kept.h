@@ -35,8 +35,8 @@ void kept_executed(struct kept_launches *launches, ze_result_t result);
 /* kept_kernels.c: what kernels are given. */
 void kept_hook_kernels(ze_kernel_dditable_t *table, ze_api_version_t version);
 void kept_hook_newer_kernels(ze_kernel_exp_dditable_t *table, ze_api_version_t version);
-/* The kernel got its arguments in a way that does not tell how large they are. */
-void kept_given_unseen(ze_kernel_handle_t kernel);
+/* kept_arguments.c. A launch brings all of the kernel's arguments: notes them, or that they are not known; without any, that. */
+void kept_given(ze_kernel_handle_t kernel, void **arguments);
 
 /* kept_objects.c: allocations and samplers. The first has forks looked after, for a loading layer. */
 void kept_objects_watch(void);

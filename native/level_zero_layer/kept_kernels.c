@@ -47,16 +47,6 @@ static ze_result_t ZE_APICALL set_offset(ze_kernel_handle_t kernel, uint32_t x, 
     return result;
 }
 
-static void is_unseen(struct given_kernel *own, const void *context)
-{
-    own->why = context;
-}
-
-void kept_given_unseen(ze_kernel_handle_t kernel)
-{
-    given_change(kernel, is_unseen, "the call that launched it brought its arguments without their sizes");
-}
-
 void kept_hook_kernels(ze_kernel_dditable_t *table, ze_api_version_t version)
 {
     (void)version; /* these are in every one */

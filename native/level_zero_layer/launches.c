@@ -123,14 +123,17 @@ static ze_result_t ZE_APICALL launch_with_arguments(ze_command_list_handle_t lis
                                                     ze_event_handle_t *events)
 {
     struct kept_launches launches = {0};
-    kept_given_unseen(kernel);
+    kept_given(kernel, arguments);
+    kernel_group_size(kernel, size.x, size.y, size.z); /* the launch's own, which is kept with it */
     kept_append(&launches, list, &(struct launching){kernel, &groups, false, NULL, 0});
     ze_result_t result =
         next_launch_with_arguments(list, kernel, groups, size, arguments, extensions, event, count, events);
     kept_appended(&launches, list, result);
     if (result == ZE_RESULT_SUCCESS) {
-        kernel_group_size(kernel, size.x, size.y, size.z);
         appended(list, kernel, &groups);
+    } else { /* the driver may have taken some of them */
+        kept_given(kernel, NULL);
+        kernel_group_size(kernel, 0, 0, 0);
     }
     return result;
 }

@@ -136,6 +136,14 @@ void given_kernel_cloned(const void *clone, const void *of)
     lock_give(LOCK_RECORDER);
 }
 
+bool given_is_watched(const void *kernel)
+{
+    lock_take(LOCK_RECORDER);
+    bool is_watched = is_watching && find(kernel) != NULL;
+    lock_give(LOCK_RECORDER);
+    return is_watched;
+}
+
 void given_kernel_gone(const void *kernel)
 {
     if (records_none(&kernels))

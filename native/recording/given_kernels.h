@@ -36,6 +36,8 @@ void given_kernel_created(const void *kernel, struct program_identity program, c
 void given_kernel_cloned(const void *clone, const void *of);
 /* The kernel is gone: for interfaces where that can be known. */
 void given_kernel_gone(const void *kernel);
+/* Tells whether launches of the kernel may be kept. */
+bool given_is_watched(const void *kernel);
 /* An argument was set: to these bytes, or, without any, to so many bytes of local memory; to a pointer. */
 void given_value(const void *kernel, size_t number, size_t size, const void *value);
 void given_pointer(const void *kernel, size_t number, const void *pointer);

@@ -25,6 +25,14 @@ struct pair {
     uint64_t address, number;
 };
 
+struct size {
+    uint32_t x, y, z;
+};
+
+/* Launches with all arguments; NULL if the loader has no such function, as Debian 12's. */
+static ze_result_t (*launch_with)(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t, struct size, void **, const void *,
+                                  ze_event_handle_t, uint32_t, ze_event_handle_t *);
+
 /* What one thread has. */
 struct own {
     uint64_t mark; /* of the launch that comes next: every launch has another one, as its last argument */
@@ -74,17 +82,25 @@ static void print_sizes(uint64_t mark, const char *kernel, ze_group_count_t grou
            groups.groupCountY * y, groups.groupCountZ, x, y, offset);
 }
 
-/* Gives "values" its arguments, and prints what a launch of them has. */
-static void set_values(struct own *own, int number, uint32_t local)
+/* Prints the memory that "values" reaches, as it is when a launch is made. */
+static void print_reached(struct own *own, uint64_t mark, int has_host)
+{
+    print_memory(mark, "shared", own->shared);
+    if (has_host)
+        print_memory(mark, "host", own->host);
+    printf("%llu memory device %d unread\n", (unsigned long long)mark, SIZE);
+}
+
+/* Launches "values" with its arguments, or, without a number of groups, sets them; and prints what a launch of them has. */
+static void give_values(struct own *own, int number, uint32_t local, const ze_group_count_t *groups, struct size size)
 {
     uint64_t mark = ++own->mark;
-    const void *data = own->shared + 8, *device_data = (char *)own->memory + 128;
-    check(zeKernelSetArgumentValue(own->values, 0, sizeof data, &data), "argument");
-    check(zeKernelSetArgumentValue(own->values, 1, sizeof number, &number), "argument");
-    check(zeKernelSetArgumentValue(own->values, 2, local, NULL), "argument");
-    check(zeKernelSetArgumentValue(own->values, 3, sizeof own->pair, &own->pair), "argument");
-    check(zeKernelSetArgumentValue(own->values, 4, sizeof device_data, &device_data), "argument");
-    check(zeKernelSetArgumentValue(own->values, 5, sizeof mark, &mark), "argument");
+    size_t local_size = local;
+    void *data = own->shared + 8, *device_data = (char *)own->memory + 128;
+    void *arguments[] = {&data, &number, &local_size, &own->pair, &device_data, &mark};
+    const size_t sizes[] = {sizeof data, sizeof number, local, sizeof own->pair, sizeof device_data, sizeof mark};
+    for (uint32_t index = 0; groups == NULL && index < 6; ++index)
+        check(zeKernelSetArgumentValue(own->values, index, sizes[index], index == 2 ? NULL : arguments[index]), "argument");
     unsigned long long shown = mark;
     uint8_t pair[sizeof own->pair];
     memcpy(pair, &own->pair, sizeof pair);
@@ -96,15 +112,16 @@ static void set_values(struct own *own, int number, uint32_t local)
         printf("%02x", pair[index]);
     printf("\n%llu argument 4 pointer device 128\n", shown);
     funlockfile(stdout);
+    if (groups != NULL) {
+        print_sizes(mark, "values", *groups, size.x, size.y, own->offset);
+        print_reached(own, mark, 1);
+        check(launch_with(own->immediate, own->values, *groups, size, arguments, NULL, NULL, 0, NULL), "with arguments");
+    }
 }
 
-/* Prints the memory that "values" reaches, as it is when a launch is made. */
-static void print_reached(struct own *own, uint64_t mark, int has_host)
+static void set_values(struct own *own, int number, uint32_t local)
 {
-    print_memory(mark, "shared", own->shared);
-    if (has_host)
-        print_memory(mark, "host", own->host);
-    printf("%llu memory device %d unread\n", (unsigned long long)mark, SIZE);
+    give_values(own, number, local, NULL, (struct size){0});
 }
 
 static void immediate_launches(struct own *own)
@@ -112,6 +129,11 @@ static void immediate_launches(struct own *own)
     ze_group_count_t groups = {3, 2, 1};
     for (int index = 0; index < 3; ++index) {
         fill(own->shared, own->mark);
+        if (launch_with != NULL && index == 1) {
+            give_values(own, 100 + index, 256u << index, &groups, (struct size){8, 4, 1});
+            check(zeKernelSetGroupSize(own->values, 16, 2, 1), "zeKernelSetGroupSize");
+            continue;
+        }
         set_values(own, 100 + index, 256u << index);
         print_sizes(own->mark, "values", groups, 16, 2, own->offset);
         print_reached(own, own->mark, 1);
@@ -179,17 +201,18 @@ static void picture_launch(struct own *own)
 {
     ze_group_count_t one = {1, 1, 1};
     uint64_t mark = ++own->mark;
-    const void *out = own->host;
-    check(zeKernelSetArgumentValue(own->picture, 0, sizeof own->image, &own->image), "argument");
-    check(zeKernelSetArgumentValue(own->picture, 1, sizeof own->sampler, &own->sampler), "argument");
-    check(zeKernelSetArgumentValue(own->picture, 2, sizeof out, &out), "argument");
-    check(zeKernelSetArgumentValue(own->picture, 3, sizeof mark, &mark), "argument");
+    void *out = own->host, *arguments[] = {&own->image, &own->sampler, &out, &mark};
+    for (uint32_t index = 0; launch_with == NULL && index < 4; ++index)
+        check(zeKernelSetArgumentValue(own->picture, index, 8, arguments[index]), "argument");
     print_sizes(mark, "picture", one, 4, 4, 0);
     printf("%llu argument 0 image 4277 4318 4337 12 7\n%llu argument 1 sampler 1 4403 4417\n%llu argument 2 pointer host 0\n",
            (unsigned long long)mark, (unsigned long long)mark, (unsigned long long)mark);
     printf("%llu memory image 1344 unread\n", (unsigned long long)mark);
     print_memory(mark, "host", own->host);
-    check(zeCommandListAppendLaunchKernel(own->immediate, own->picture, &one, NULL, 0, NULL), "picture");
+    if (launch_with != NULL)
+        check(launch_with(own->immediate, own->picture, one, (struct size){4, 4, 1}, arguments, NULL, NULL, 0, NULL), "picture");
+    else
+        check(zeCommandListAppendLaunchKernel(own->immediate, own->picture, &one, NULL, 0, NULL), "picture");
 }
 
 static ze_kernel_handle_t kernel_of(struct own *own, const char *name, uint32_t x, uint32_t y)
@@ -284,6 +307,7 @@ int main(int count, char **words)
     check(zeDriverGet(&number, &driver), "zeDriverGet");
     number = 1;
     check(zeDeviceGet(driver, &number, &device), "zeDeviceGet");
+    *(void **)&launch_with = dlsym(RTLD_DEFAULT, "zeCommandListAppendLaunchKernelWithArguments");
     pthread_t threads[THREADS];
     struct own owns[THREADS] = {0};
     for (uint64_t index = 0; index < THREADS; ++index) {
