@@ -104,7 +104,7 @@ def command(asked: Asked) -> None:
     application's launch left, and time it.
 
     With --observe it runs in an interpreter, without a GPU: kernlens counts what it does on its data, as kernlens observe does.
-    --source and --build-options choose the program then.
+    --source and --build-options choose the program then, and the exit status is 2 if its results could not be compared.
 
     With --source, --build-options or --replace another build runs in turn with the recorded one, and the answer says
     whether it is right and whether it is faster. The exit status is 1 if a result differs.
@@ -193,8 +193,10 @@ def _observe(asked: Asked) -> None:
         observed_lines(observed, uninitialized=counting.uninitialized)
     )
     tell_next(asked.output)
-    if observed.replayed is not None and not observed.replayed.is_equal:
-        sys.exit(1)
+    if observed.replayed is not None:
+        sys.exit(0 if observed.replayed.is_equal else 1)
+    if asked.source or asked.build_options is not None:
+        sys.exit(2)  # nothing says whether the mend is right
 
 
 def _list(asked: Asked) -> None:

@@ -73,6 +73,8 @@ def test_offsets_and_sizes_of_groups_that_the_driver_chose(recording: Path) -> N
 def test_a_sample_is_counted_and_not_compared(recording: Path) -> None:
     observed = observe_launch(recording, kernel="columns", groups=4)
     assert (observed.behaviour.groups_done, observed.behaviour.groups, observed.replayed) == (4, 16, None)
+    replay_command(recording, "--observe", "--kernel", "columns", "--groups", "4")
+    replay_command(recording, "--observe", "--kernel", "columns", "--groups", "4", "--build-options", "", status=2)
 
 
 def test_time_that_is_over_leaves_what_ended(tmp_path: Path) -> None:
