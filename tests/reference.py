@@ -130,7 +130,7 @@ def _name(module: ModuleType, name: str, known: tuple[Mapping[type, str], Mappin
         return []
     lines = [f"{mark} {name}", ""]
     if not (inspect.isclass(value) or isinstance(value, FunctionType)):
-        return [*lines, *_block([str(value)])]
+        return [*lines, *_block([re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", str(value))])]
     if isinstance(value, FunctionType):
         return [*lines, *_block(_signature(name, value)), *_text(value.__doc__)]
     lines += _text(value.__doc__)
