@@ -18,5 +18,5 @@ chosen = arguments(__doc__)
 (program,) = kernlens.load(file_to_read(chosen.path))
 kernel = program.kernels[chosen.kernel]
 Path(chosen.output or f"{kernel.name}.code").write_bytes(kernel.code)
-print(f"{program.name} is {program.format} for {program.device}, with the kernels {', '.join(program.kernels)}")
+print(f"{program.name} is {program.format} for {program.device}, with the kernels {', '.join(program.kernels.keys())}")
 print(f"{kernel.name}: {kernel.code_size} bytes of code, {len(kernel.heap)} with padding, SIMD{kernel.resources.simd}")

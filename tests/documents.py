@@ -23,28 +23,31 @@ def schema(name: str) -> dict[str, Any]:
 
 @cache
 def validators(verb: str) -> dict[str, jsonschema_rs.Draft202012Validator]:
-    """Return a validator for each form of a verb's document, by the form's name."""
+    """Return a validator for each form of a verb's document, by the form's name, and "" for the document itself."""
     registry = jsonschema_rs.Registry([("schema:/common.json", schema("common")), ("schema:/verb.json", schema(verb))])
+    forms = [choice.get("then", choice)["$ref"].rpartition("/")[2] for choice in schema(verb)["anyOf"]]
     return {
         name: jsonschema_rs.Draft202012Validator(
-            {"$ref": f"verb.json#/$defs/{name}"}, registry=registry, base_uri="schema:/form.json"
+            {"$ref": f"verb.json#/$defs/{name}" if name else "verb.json"},
+            registry=registry,
+            base_uri="schema:/form.json",
         )
-        for name in (choice["$ref"].rpartition("/")[2] for choice in schema(verb)["anyOf"])
+        for name in ("", *forms)
     }
 
 
 def faults(verb: str, document: Any) -> list[str]:
     """Return what is wrong with a verb's document, as the form says that it comes nearest to; empty if nothing is."""
     # What is wrong by all other forms takes minutes to list of a large document.
-    if any(validator.is_valid(document) for validator in validators(verb).values()):
+    if validators(verb)[""].is_valid(document):
         return []
     by_form: list[tuple[int, int, list[str]]] = []
-    for form, validator in validators(verb).items():
+    for form, validator in list(validators(verb).items())[1:]:
         errors = list(validator.iter_errors(document))
         at_the_top = sum(not error.instance_path for error in errors)  # Another form has other keys there.
         lines = [f"{form}{_place(error.instance_path)}: {error.message[:300]}" for error in errors]
         by_form.append((at_the_top, len(lines), lines))
-    return min(by_form)[2]
+    return min(by_form)[2] or ["a form takes it, whose condition in anyOf does not"]
 
 
 def _place(path: list[str | int]) -> str:

@@ -56,7 +56,11 @@ __all__ = [
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'kernlens' has no attribute {name!r}")
+        from kernlens.errors import likeliest
+
+        near = [] if name.startswith("_") else likeliest(name, _HOMES)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"module 'kernlens' has no attribute {name!r}{hint}")
     from importlib import import_module
     from types import FunctionType
 

@@ -6,12 +6,12 @@ The types are those of the functions' own annotations, so that what a type check
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from kernlens.errors import ArgumentError, nearest
+from kernlens.errors import ArgumentError, KernlensError, UnknownKernelError, nearest
 
 _Parameters = ParamSpec("_Parameters")
 _Answer = TypeVar("_Answer")
@@ -58,9 +58,34 @@ def checked(function: Callable[_Parameters, _Answer], module: str = "kernlens") 
             for word, each in values:
                 if not _fits(each, hints[key]):
                     raise ArgumentError(f"{name}: {word} must be {_words(hints[key])}, not {_told(each)}")
-        return function(*arguments, **named)
+        try:
+            return function(*arguments, **named)
+        except KernlensError as error:
+            _say_in_python(error, own.parameters.keys())
+            raise
 
     return call
+
+
+def _say_in_python(error: KernlensError, parameters: Collection[str]) -> None:
+    """Have an error's message name the function's arguments, where it names the options of the command that do the same;
+    whole commands that it offers stay as they are."""
+    import re
+
+    def word(match: re.Match[str]) -> str:
+        name = (match[1] or "").replace("-", "_")
+        meant = next((each for each in (name, f"{name}s", name.removeprefix("build_")) if each in parameters), None)
+        return match[0].replace("-", "_") if match[2] else match[0] if meant is None else f"{meant}="
+
+    if isinstance(error, UnknownKernelError):
+        error.lists_all = "program.kernels.keys()"
+    elif error.args and isinstance(error.args[0], str):
+        text = re.sub(
+            r"\bkernlens [a-z]+\b[^;,)]*|(?<!\w)--([a-z][a-z-]*)(?: (?=[A-Z0-9]))?|\b((?:max|min)-[a-z-]+)",
+            word,
+            error.args[0],
+        )
+        error.args = (text, *error.args[1:])
 
 
 def _fits(value: object, kind: Any) -> bool:

@@ -7,7 +7,7 @@ traceback and exits with ``exit_status``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 #: The characters that a message has at most: it may quote input, which may be of any size.
 MOST_CHARACTERS = 6000
@@ -83,7 +83,9 @@ class NotFoundError(KernlensError):
 class UnknownKernelError(NotFoundError, KeyError):
     """A ``name`` that is none of the ``known`` kernels. It is a KeyError too, since ``program.kernels`` is a mapping.
     The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it.
-    ``note`` says what was left out before."""
+    ``note`` says what was left out before, ``lists_all`` what lists the others."""
+
+    lists_all = "kernlens inspect"
 
     def __init__(self, name: object, known: Collection[str], note: str = "") -> None:
         self.name = name
@@ -96,7 +98,7 @@ class UnknownKernelError(NotFoundError, KeyError):
         if not self.known:
             return bounded(f"there is no kernel {self.name!r}; the binary holds no kernels at all{note}")
         near = nearest(str(self.name), self.known) or list(self.known)[:8]
-        more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; kernlens inspect lists all)"
+        more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; {self.lists_all} lists all)"
         return bounded(f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}{note}")
 
 
@@ -183,6 +185,20 @@ class LinkError(KernlensError):
     def __init__(self, message: str, symbols: tuple[str, ...] = ()) -> None:
         self.symbols = symbols
         super().__init__(message)
+
+
+class NearestNames:
+    """The base of a class whose objects offer the nearest attributes in place of one that is none: ``kernel.resource``."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # A type checker refuses such a name by itself.
+
+        def __getattr__(self, name: str) -> object:
+            known = [] if name.startswith("_") else [each for each in dir(self) if not each.startswith("_")]
+            near = likeliest(name, known)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

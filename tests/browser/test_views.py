@@ -61,8 +61,7 @@ def test_what_is_compared_is_what_diff_says(open_report: Open, two: list[Program
     pairs = [
         (old, new, name)
         for old, new in permutations(range(len(programs)), 2)
-        for name in programs[old].kernels
-        if name in programs[new].kernels
+        for name in programs[old].kernels.keys() & programs[new].kernels.keys()
     ]
     assert len(pairs) == 2 + 2 * 3
     viewer = open_report(document)

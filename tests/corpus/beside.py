@@ -46,7 +46,7 @@ def compare(old: Sequence[Program], new: Sequence[Program], source: str) -> Outc
     outcome = Outcome("lines")
     document = kernlens.diff(old, new).document()
     changed = {kernel["name"]: kernel for kernel in document["kernels"]}
-    names = [name for name in old[0].kernels if name in new[0].kernels]
+    names = [kernel.name for kernel in old[0].kernels if kernel in new[0].kernels]
     assert names, "the sides have a kernel in common"
     assert set(names) <= changed.keys(), "no kernel is equal in two instruction sets"
     for name in names:

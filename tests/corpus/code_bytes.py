@@ -48,7 +48,7 @@ def check_code_bytes(built: Built) -> Outcome:
     outcome = Outcome("bytes of code")
     (program,) = kernlens.load(built.binary)
     sections = list(_sections(built.binary))
-    outcome.compare(f"{built.name} kernels", sorted(program.kernels), sorted(name for name, _, _ in sections))
+    outcome.compare(f"{built.name} kernels", sorted(program.kernels.keys()), sorted(name for name, _, _ in sections))
     for name, content, functions in sections:
         where = f"{built.name} {name}"
         kernel = program.kernels[name]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
+from kernlens import load
 from tests.environment import cache_folder
 from tests.warm_commands import kernlens
 
@@ -99,7 +100,8 @@ def seeded(text: str, kind: str, generator: random.Random) -> Seeded | None:
 
 
 def judge(seed: Seeded, folder: Path, includes: str) -> Iterator[str]:
-    """Yield what is wrong with the answers; "left out" if the source does not compile as it is, "" where a hunk is right."""
+    """Yield what is wrong with the answers; "left out" if the source does not compile as it is, or to the same code now, ""
+    where a hunk is right."""
     old, new = folder / "old" / "seeded.cl", folder / "new" / "seeded.cl"
     for path, text in ((old, seed.before), (new, seed.after)):
         path.parent.mkdir(parents=True)
@@ -111,6 +113,10 @@ def judge(seed: Seeded, folder: Path, includes: str) -> Iterator[str]:
         yield "left out"
         return
     now = f"{words} {seed.options}".rstrip()
+    rebuilt = kernlens("sweep", new, "--device", "dg2", now, "-o", folder / "new.klens")
+    if not rebuilt.returncode and _machine_code(folder / "base.klens") == _machine_code(folder / "new.klens"):
+        yield "left out"  # The edit is in code that the preprocessor drops, or the kernel had this width.
+        return
     done = kernlens("check", new, *_CHECKED, now, "--baseline", folder / "base.klens")
     if done.returncode not in (1, 3):
         yield f"status {done.returncode}: {done.stdout[-300:]}{done.stderr[-300:]}"
@@ -131,6 +137,10 @@ def judge(seed: Seeded, folder: Path, includes: str) -> Iterator[str]:
     )
 
 
+def _machine_code(path: Path) -> Counter[tuple[str, bytes]]:
+    return Counter((kernel.name, bytes(kernel.code)) for program in load(path) for kernel in program.kernels)
+
+
 def sources(folders: Sequence[str]) -> list[Path]:
     """Return the sources of the programs."""
     packages = cache_folder() / "packages"
@@ -144,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=inf, help="begin none later")
     parser.add_argument(
-        "--folder", action="append", help=f"packages of the tests' cache (default: {', '.join(FOLDERS)})"
+        "--folder", action="append", help=f"packages of the tests' cache, or paths (default: {', '.join(FOLDERS)})"
     )
     chosen = parser.parse_args(arguments)
     generator = random.Random(chosen.seed)

@@ -59,7 +59,7 @@ def _print_program(program: Program) -> None:
         check_lines(symbols_text(program, module, all_relocations=True))
         check_document(symbols_document(program, module))
     with mock.patch("kernlens.isa.intel.decode.decode_many", programs.decoded), suppress(KernlensError):
-        check_lines(report_page(program, list(program.kernels)[:_KERNELS]).split("\n"))
+        check_lines(report_page(program, list(program.kernels.keys())[:_KERNELS]).split("\n"))
     for kernel in list(program.kernels.values())[:_KERNELS]:
         _ = kernel.resources, kernel.arguments
         try:

@@ -91,7 +91,7 @@ def _of_binary(program: Program, name: str) -> Module:
     exports = _named(_symbol(symbol, linkages, program.spirv) for symbol in symbols if symbol.kind == "export")
     imports = _named(_symbol(symbol, linkages, program.spirv) for symbol in symbols if symbol.kind == "import")
     imported = {symbol.name for symbol in imports}
-    held = {symbol.name for symbol in exports} | set(program.kernels)
+    held = {symbol.name for symbol in exports} | set(program.kernels.keys())
     offered = [linkage for linkage in linkages.values() if linkage.kind == "Export"]
     code, data = _relocations(program)
     uses = [use for use in _driver_order(code, data) if use.symbol in imported]
@@ -108,7 +108,9 @@ def _of_binary(program: Program, name: str) -> Module:
         driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
         patches_code=bool(code),
         has_functions=PSEUDO_KERNEL in program.kernels,
-        frames={holder: _frame(program, holder) for holder in {use.holder for use in uses} & set(program.kernels)},
+        frames={
+            holder: _frame(program, holder) for holder in {use.holder for use in uses} & set(program.kernels.keys())
+        },
         function_frame=_frame(program, PSEUDO_KERNEL) if PSEUDO_KERNEL in program.kernels else None,
         lost_kernels=program.lost_kernels,
         find_places=places_in_binary(program),
@@ -118,7 +120,7 @@ def _of_binary(program: Program, name: str) -> Module:
 def _entries(program: Program) -> Iterable[str]:
     """Return the names of the kernels, which bitcode has without code."""
     if program.format != _BITCODE:
-        return program.kernels
+        return program.kernels.keys()
     return (symbol.name for symbol in program.symbols if symbol.kind == "kernel")
 
 

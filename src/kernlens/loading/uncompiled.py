@@ -14,13 +14,14 @@ from kernlens.model.binary import EMPTY
 from kernlens.model.kernel import Kernel
 from kernlens.model.kernel_launches import KernelLaunches
 from kernlens.model.listed_instructions import ListedInstructions
+from kernlens.model.program import Kernels, Program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernlens.model.behaviour import Behaviour
     from kernlens.model.build import Source
-    from kernlens.model.program import Program
+
 
 _REASON = "no machine code was compiled for it"
 
@@ -45,7 +46,7 @@ def uncompiled(programs: Iterable[Program]) -> Iterator[Program]:
             program,
             find_sources=partial(_named_sources, program, next((each.source for each in launches if each.source), "")),
             device=known_device(device) if device is not None else None,
-            kernels={name: _kernel(program, name, behaviours) for name in behaviours},
+            kernels=Kernels({name: _kernel(program, name, behaviours) for name in behaviours}),
         )
 
 

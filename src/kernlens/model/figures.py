@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError, likeliest
+from kernlens.errors import NotFoundError, UnsupportedError, likeliest
 from kernlens.model.analysed_figures import (
     CYCLES,
     EXCESS,
@@ -232,6 +232,14 @@ def with_order(order: Figure | None) -> tuple[Figure, ...]:
 def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str, int | None]:
     """Return a kernel's values by their figures' keys, in the figures' order."""
     return {figure.key: figure.read(kernel) for figure in figures}
+
+
+def costs_of(kernel: MeasuredKernel) -> Mapping[str, int]:
+    """Return a kernel's costs; none if its code cannot be decoded here."""
+    try:
+        return kernel.costs
+    except UnsupportedError:
+        return {}
 
 
 def own_figures(kernel: Measured) -> tuple[Figure, ...]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kernlens.dataclass import dataclass, field, in_short
-from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.errors import KernlensError, NearestNames, UnsupportedError
 from kernlens.model.figures import figure_words
 from kernlens.model.kernel_launches import NOTHING_KNOWN, KernelLaunches
 from kernlens.model.kernel_resources import KernelResources
@@ -138,7 +138,7 @@ class KernelParts(Protocol):
         ...
 
 
-class Kernel:
+class Kernel(NearestNames):
     """An entry point, as a plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands."""
 
     #: How often its instructions run, in a view for which trips of loops are stated.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernlens.dataclass import dataclass, field
+from kernlens.errors import NearestNames
 
 #: The register file of Intel's GPUs.
 GRF = "GRF"
 
 
 @dataclass(frozen=True, slots=True)
-class KernelResources:
+class KernelResources(NearestNames):
     """The resources of a kernel, as its binary states them; a field is None where the binary does not.
 
     ``register_files`` has the registers that the kernel takes of each file, by its name: GRF; VGPR, SGPR, AGPR; registers.

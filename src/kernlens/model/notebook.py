@@ -12,8 +12,8 @@ from html import escape
 from itertools import islice, zip_longest
 
 from kernlens.errors import KernlensError
-from kernlens.model.figure import Figure, Measured
-from kernlens.model.figures import STATED, figures_of, shown_figures
+from kernlens.model.figure import Figure, Measured, MeasuredKernel
+from kernlens.model.figures import LINE_COLUMNS, STATED, costs_of, figures_of, shown_figures
 
 #: Kernels or instructions beyond this many are counted, not shown: a notebook keeps what it shows in its file.
 SHOWN = 500
@@ -21,17 +21,22 @@ SHOWN = 500
 FEW = 80
 
 
-def kernel_table(kernels: Mapping[str, Measured]) -> str:
-    """Return an HTML table of kernels and their figures."""
-    figures = _figures(kernels.values())
-    headings = "".join(
-        f'<th title="{escape(figure.meaning)} ({figure.unit})">{figure.heading}</th>' for figure in figures
-    )
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td>{_cells(kernel, figures)}</tr>" for name, kernel in islice(kernels.items(), SHOWN)
-    )
-    more = f"<p>and {len(kernels) - SHOWN:,} more</p>" if len(kernels) > SHOWN else ""
-    return f"<table><thead><tr><th>kernel</th>{headings}</tr></thead><tbody>{rows}</tbody></table>{more}"
+def kernel_table(kernels: Mapping[str, MeasuredKernel]) -> str:
+    """Return an HTML table of kernels, their figures and their costs."""
+    shown = dict(islice(kernels.items(), SHOWN))
+    figures = _figures(shown.values())
+    headings = [f'<th title="{escape(figure.meaning)} ({figure.unit})">{figure.heading}</th>' for figure in figures]
+    headings += [f"<th>{column.heading}</th>" for column in LINE_COLUMNS]
+    rows = (f"<tr><td>{escape(name)}</td>{_cells(kernel, figures)}</tr>" for name, kernel in shown.items())
+    return _framed(f"<th>kernel</th>{''.join(headings)}", rows, len(kernels))
+
+
+def _framed(headings: str, rows: Iterable[str], count: int) -> str:
+    """Return a table of which at most ``SHOWN`` of ``count`` rows are shown, in letters of one width: in proportional ones
+    numbers and names of kernels do not stand below each other."""
+    more = f"<p>and {count - SHOWN:,} more</p>" if count > SHOWN else ""
+    table = f"<table><thead><tr>{headings}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div style="font-family: monospace; overflow-x: auto">{table}{more}</div>'
 
 
 def _figures(kernels: Iterable[Measured]) -> tuple[Figure, ...]:
@@ -41,23 +46,24 @@ def _figures(kernels: Iterable[Measured]) -> tuple[Figure, ...]:
         return STATED
 
 
-def _cells(kernel: Measured, figures: Sequence[Figure]) -> str:
+def _cells(kernel: MeasuredKernel, figures: Sequence[Figure]) -> str:
     try:
-        values = figures_of(kernel, figures).values()
+        values = [*figures_of(kernel, figures).values()]
     except KernlensError as error:
-        return f'<td colspan="{len(figures)}">{escape(str(error))}</td>'
+        return f'<td colspan="{len(figures) + len(LINE_COLUMNS)}">{escape(str(error))}</td>'
+    costs = costs_of(kernel)
+    values += [column.sum(costs) if costs else None for column in LINE_COLUMNS]
     return "".join(f"<td>{_cell(value)}</td>" for value in values)
 
 
 def data_table(columns: Mapping[str, Sequence[str | float | None]], count: int) -> str:
     """Return an HTML table of columns that have ``count`` rows."""
     headings = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    rows = "".join(
+    rows = (
         f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>"
         for row in islice(zip(*columns.values(), strict=True), SHOWN)
     )
-    more = f"<p>and {count - SHOWN:,} more</p>" if count > SHOWN else ""
-    return f"<table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    return _framed(headings, rows, count)
 
 
 def _cell(value: str | float | None) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from kernlens.dataclass import dataclass, field, in_short
-from kernlens.errors import AmbiguousKernelError, UnknownKernelError
+from kernlens.errors import AmbiguousKernelError, NearestNames, UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build, Source
 from kernlens.model.columns import Table, Tabular
@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     from kernlens.model.stage_text import StageTexts
     from kernlens.model.sycl_image import SyclImage
 
+#: What ``get`` returns for a name that is none.
+Other = TypeVar("Other")
 
-class Kernels(Tabular, Mapping[str, "Kernel"]):
-    """A program's kernels by name; a name that is none raises UnknownKernelError, with the nearest names.
+
+class Kernels(NearestNames, Tabular):
+    """A program's kernels: ``for kernel in program.kernels`` gives each, ``program.kernels["blur"]`` the one of this name;
+    a name that is none raises UnknownKernelError, with the nearest names.
 
     It is a view of the mapping that it is given, which costs the same however many kernels that holds. ``find`` returns
     those of its names that another spelling means, as C++ has it, or a pattern: ``kernels[...]`` takes these too, while
-    ``in``, ``get`` and the keys are about the names in the binary.
+    ``in``, ``get`` and ``keys()`` are about the names in the binary. A kernel stands for its own name, so that what
+    takes names takes what iteration gives.
     """
 
     def __init__(
@@ -40,7 +45,8 @@ class Kernels(Tabular, Mapping[str, "Kernel"]):
         self._kernels = kernels
         self._find = find
 
-    def __getitem__(self, name: str) -> Kernel:
+    def __getitem__(self, kernel: str | Kernel) -> Kernel:
+        name = _name_of(kernel)
         try:
             return self._kernels[name]
         except KeyError:
@@ -48,43 +54,75 @@ class Kernels(Tabular, Mapping[str, "Kernel"]):
             if len(meant) > 1:
                 raise AmbiguousKernelError(name, meant) from None
             if not meant:
-                raise UnknownKernelError(name, self._kernels) from None
+                error = UnknownKernelError(name, self._kernels)
+                error.lists_all = "program.kernels.keys()"
+                raise error from None
             return self._kernels[meant[0]]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._kernels
+        return _name_of(name) in self._kernels
 
-    def get(self, name: str, default: Any = None) -> Any:
+    @overload
+    def get(self, name: str, default: None = None) -> Kernel | None: ...
+
+    @overload
+    def get(self, name: str, default: Other) -> Kernel | Other: ...
+
+    def get(self, name: str, default: object = None) -> object:
         """Return the kernel of this name in the binary; ``default`` if there is none."""
         return self._kernels.get(name, default)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter(self._kernels.values())
+
+    def keys(self) -> KeysView[str]:
+        """Return the names in the binary, in its order."""
+        return self._kernels.keys()
+
+    def values(self) -> ValuesView[Kernel]:
+        """Return the kernels, as iteration gives them."""
+        return self._kernels.values()
+
+    def items(self) -> ItemsView[str, Kernel]:
+        """Return each kernel behind its name."""
+        return self._kernels.items()
 
     def __len__(self) -> int:
         return len(self._kernels)
 
     def __repr__(self) -> str:
-        names = ", ".join([*islice(self, 8), *(["..."] if len(self) > 8 else [])])
+        names = ", ".join([*islice(self.keys(), 8), *(["..."] if len(self) > 8 else [])])
         return in_short(f"<Kernels count={len(self)}{': ' if names else ''}{names}>")
 
     @property
     def table(self) -> Table:
-        """The kernels with their stated figures, and whether each has source lines. Raises FormatError if one is damaged."""
-        from kernlens.model.figures import figures_of, shown_figures
+        """The kernels with their stated figures, their costs, None where nothing here decodes their code, and whether each
+        has source lines. Raises FormatError if one is damaged."""
+        from kernlens.model.figures import COSTS, costs_of, figures_of, shown_figures
 
         figures = shown_figures(self.values(), has_details=True)
-        kinds = {"kernel": str, **dict.fromkeys((figure.key for figure in figures), int), "lines": bool}
+        costs = ("instructions", *(cost.key for cost in COSTS))
+        keys = (*(figure.key for figure in figures), *costs)
         rows = (
-            (name, *figures_of(kernel, figures).values(), kernel.line_table_reason is None)
+            (
+                name,
+                *figures_of(kernel, figures).values(),
+                *map(costs_of(kernel).get, costs),
+                kernel.line_table_reason is None,
+            )
             for name, kernel in self.items()
         )
-        return Table.of_rows(kinds, rows)
+        return Table.of_rows({"kernel": str, **dict.fromkeys(keys, int), "lines": bool}, rows)
 
     def _repr_html_(self) -> str:
         from kernlens.model.notebook import kernel_table
 
-        return kernel_table(self)
+        return kernel_table(self._kernels)
+
+
+def _name_of(name: Any) -> Any:
+    """Return the name of a kernel, and of anything else itself."""
+    return name if isinstance(name, str) else getattr(name, "name", name)
 
 
 def _no_stages() -> StageTexts:
@@ -94,7 +132,7 @@ def _no_stages() -> StageTexts:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(NearestNames):
     """All that can be read out of a build's binary for one device.
 
     ``name`` is unique within its file; ``format`` is a kind of ``kernlens.model.containers``, or ``stages``, of which only the
@@ -108,7 +146,7 @@ class Program:
 
     name: str
     format: str
-    kernels: Mapping[str, Kernel]
+    kernels: Kernels
     build: Build = field(default=Build(""), repr=False)
     device: Device | None = None
     device_id: DeviceId | None = None
@@ -123,10 +161,6 @@ class Program:
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
     find_stage_texts: Callable[[], StageTexts] = field(default_factory=lambda: _no_stages, repr=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.kernels, Kernels):
-            object.__setattr__(self, "kernels", Kernels(self.kernels))
 
     def __repr__(self) -> str:
         return in_short(
@@ -167,7 +201,7 @@ class Program:
     def code_order(self) -> tuple[str, ...]:
         """The names of all pieces of code, kernels and functions' pseudo kernel, as the driver numbers them; the order
         of ``kernels`` if the file has no other."""
-        return tuple(self.kernels) if self.find_code_order is None else self.find_code_order()
+        return tuple(self.kernels.keys()) if self.find_code_order is None else self.find_code_order()
 
     @cached_property
     def spirv_module(self) -> SpirvModule | None:

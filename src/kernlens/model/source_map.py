@@ -10,7 +10,7 @@ from operator import attrgetter, getitem, is_not, ne
 from typing import TypeVar
 
 from kernlens.dataclass import dataclass, field
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, NearestNames
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.line_code import LineCode, LineOf
 from kernlens.model.line_table import InlinedCall, LineTable
@@ -55,7 +55,7 @@ class StatedPlace:
 
 
 @dataclass(frozen=True)
-class SourceMap:
+class SourceMap(NearestNames):
     """The source place of each instruction, and the instructions of each line. All that is shown of lines is decided here.
 
     An instruction to which the compiler gave no place stands under its neighbour's line in the line table. Where the
@@ -193,9 +193,10 @@ class SourceMap:
         return self.stated[index] if self.stated else None
 
     def place_at(self, offset: int) -> SourcePlace | None:
-        """Return where the instruction that starts at ``offset`` came from, None if none starts there or it has no line."""
-        index = bisect_left(self.offsets, offset)
-        if index == len(self.offsets) or self.offsets[index] != offset:
+        """Return where the instruction that holds byte ``offset`` came from; None if none does or it has no line. The
+        instruction is ``kernel.instructions.at(offset)``."""
+        index = bisect_right(self.offsets, offset) - 1
+        if index < 0 or self.offsets[index] != offset >= self.table.offsets[-1]:
             return None
         return self.place(index)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, field, in_short
+from kernlens.model.analysed_figures import OBSERVED
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.coverage import Coverage, coverage
 
@@ -145,11 +146,12 @@ class Verdict(Tabular):
 
     @property
     def coverage(self) -> Coverage:
-        """The kernels that were held against bounds; one of which no value is known is unread."""
+        """The kernels that were held against bounds; one is unread if nothing of its code is known. What nobody observed
+        makes a finding unknown, and no kernel unread."""
         known: dict[tuple[int, str], bool] = {}
         for finding in self.findings:
             key = id(finding.program), finding.kernel.name
-            known[key] = known.get(key, False) or finding.value is not None
+            known[key] = known.get(key, False) or finding.value is not None or finding.figure in OBSERVED
         places = [*((finding.program, finding.kernel) for finding in self.findings), *self.new, *self.without_budget]
         failed = [build for group in self.failed for build in group.builds]
         return coverage([program for program, _ in places], failed, len(known), list(known.values()).count(False))

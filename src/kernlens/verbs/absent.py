@@ -131,7 +131,7 @@ def why_absent(
 ) -> NotFoundError:
     """Return the error on a name that fits none of the ``known`` kernels: where it is, if it is anywhere, or else
     UnknownKernelError with the ``offered`` names, and what was left out. ``parts``: a part of a name means it too."""
-    others = [(program, matching(asked, program.kernels, parts=parts)) for program in whole.programs]
+    others = [(program, matching(asked, program.kernels.keys(), parts=parts)) for program in whole.programs]
     if there := [(program, names) for program, names in others if names]:
         titles = _titled(name for _, names in there for name in names)
         return NotFoundError(f"{titles} {_where(there, device)}{_failed_there(asked, whole, device, parts=parts)}")
@@ -146,7 +146,7 @@ def why_absent(
     for build in whole.failed:
         if names := matching(asked, kernels_of_failed(build), parts=parts):
             return NotFoundError(f"{_titled(names)} is in a build that failed: {failure_words(build)}")
-    left_out = {name for program in whole.programs for name in program.kernels}.difference(known)
+    left_out = {kernel.name for program in whole.programs for kernel in program.kernels}.difference(known)
     return UnknownKernelError(asked, offered, _note(asked, left_out, whole, device))
 
 

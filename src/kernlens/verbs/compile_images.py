@@ -163,7 +163,7 @@ def _without_spirv(asked: str, paths: Iterable[str]) -> NotFoundError | None:
     """Return the error on a kernel that is there as machine code, and in no SPIR-V module; None if it is not there."""
     for path in paths:
         for program in open_file(path).programs:
-            if names := matching(asked, program.kernels):
+            if names := matching(asked, program.kernels.keys()):
                 return NotFoundError(
                     f"{kernel_title(names[0])} is in {path} as machine code for {program.device}, and in no SPIR-V module,"
                     " so it cannot be compiled"

@@ -37,8 +37,8 @@ def kernel_pairs(
 def _named(
     name: str, programs: Sequence[Program], side: str, others: Sequence[Program], whole: Whole
 ) -> list[tuple[Program, Kernel]]:
-    known = dict.fromkeys(kernel for program in programs for kernel in program.kernels)
-    elsewhere = dict.fromkeys(kernel for program in others for kernel in program.kernels)
+    known = dict.fromkeys(kernel.name for program in programs for kernel in program.kernels)
+    elsewhere = dict.fromkeys(kernel.name for program in others for kernel in program.kernels)
     if not matching(name, known) and matching(name, elsewhere):
         raise NotFoundError(f"the {side} side has no kernel {name!r}, but the other has: a pair is OLD=NEW")
     names = resolved([name], known, whole)

@@ -255,7 +255,7 @@ def select(
     """
     whole = whole or Whole(programs)
     of_device = for_device(programs, device, whole=whole)
-    known = {name: None for program in of_device for name in program.kernels}
+    known = {kernel.name: None for program in of_device for kernel in program.kernels}
     if not known.keys() >= set(kernel_names):
         kernel_names = resolved(kernel_names, known, whole, device)
     return chosen(of_device, kernel_names, device)
@@ -297,7 +297,7 @@ def with_kernels(
     others; SPIR-V has them as entry points. No names: all programs as they are. Raises what ``resolved`` raises."""
     if not kernel_names:
         return programs
-    own = [program.kernels or entry_points(program) for program in programs]
+    own = [program.kernels.keys() or entry_points(program) for program in programs]
     known = {name: None for names in own for name in names}
     meant = set(resolved(kernel_names, known, whole, device))
     return [
@@ -307,9 +307,11 @@ def with_kernels(
 
 def narrowed(program: Program, names: Collection[str]) -> Program:
     """Return a program with those of its kernels that have one of these names."""
+    from kernlens.model.program import Kernels
+
     return replace(
         program,
-        kernels={name: kernel for name, kernel in program.kernels.items() if name in names},
+        kernels=Kernels({name: kernel for name, kernel in program.kernels.items() if name in names}),
         find_symbols=lambda: tuple(each for each in program.symbols if each.kind != "kernel" or each.name in names),
     )
 

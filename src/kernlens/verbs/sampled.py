@@ -46,7 +46,7 @@ class SampleMatches:
 def sample_matches(sampled: SampledKernels, programs: Iterable[Program]) -> SampleMatches:
     """Return the kernels of these programs that the samples are of. Raises NotFoundError if they are of none."""
     programs = list(programs)
-    programs_of = Counter(name for program in programs for name in program.kernels)
+    programs_of = Counter(kernel.name for program in programs for kernel in program.kernels)
     names = [name for name in programs_of if sampled.of(name)]
     unmatched = sampled.without(names)
     _refuse_other_code(sampled, names, programs)

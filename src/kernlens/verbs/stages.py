@@ -230,7 +230,7 @@ def _holding(path: str, recorded: list[Pipeline], kernel: str | None) -> list[Pi
     from kernlens.analysis.kernel_names import matching
     from kernlens.loading.open import open_file
 
-    names = {program.build.name: set(program.kernels) for program in open_file(path).programs}
+    names = {program.build.name: set(program.kernels.keys()) for program in open_file(path).programs}
     meant = set(matching(kernel, sorted(set().union(*names.values())), parts=False))
     return [each for each in recorded if not meant.isdisjoint(names.get(each.build.name, ()))] or recorded
 

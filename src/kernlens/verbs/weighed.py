@@ -11,11 +11,11 @@ from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.program import Kernels, Program
 from kernlens.model.trips import Trips, TripWeights
 
 if TYPE_CHECKING:
     from kernlens.loading import Contents
-    from kernlens.model.program import Program
     from kernlens.verbs.programs import Opened
 
 #: The most lines of loops that an error lists.
@@ -39,7 +39,9 @@ def weighed(programs: Sequence[Program], trips: Trips | None, *, must_name: bool
         return programs
     decode_kernels([(program, list(program.kernels.values())) for program in programs])
     views = [
-        replace(program, kernels={name: kernel_with_trips(each, trips) for name, each in program.kernels.items()})
+        replace(
+            program, kernels=Kernels({name: kernel_with_trips(each, trips) for name, each in program.kernels.items()})
+        )
         for program in programs
     ]
     if must_name:

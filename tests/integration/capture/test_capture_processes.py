@@ -109,7 +109,7 @@ def test_kernlens_is_killed(waiting: subprocess.Popen[str], tmp_path: Path) -> N
     assert (done.recording, done.builds, done.exit_status) == (tmp_path / "x.klens", 1, None)
     assert not (tmp_path / "x.klens.capture").exists()
     (program,) = kernlens.load(tmp_path / "x.klens")
-    assert set(program.kernels) == {"add", "multiply"}
+    assert set(program.kernels.keys()) == {"add", "multiply"}
 
 
 def test_a_stopped_job_stops_and_goes_on(waiting: subprocess.Popen[str]) -> None:

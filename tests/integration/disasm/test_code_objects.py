@@ -127,7 +127,7 @@ def test_a_program_of_several_targets(blur: Build, tmp_path: Path) -> None:
     host = ElfWriter(machine=62, type=3)
     host.add(".hip_fatbin", bundle(images), flags=2)
     contents = load(_written(tmp_path / "application", bytes(host.build())))
-    assert [(each.name, each.device and each.device.name, list(each.kernels)) for each in contents] == [
+    assert [(each.name, each.device and each.device.name, list(each.kernels.keys())) for each in contents] == [
         ("gfx1030", "gfx1030", ["blur"])
     ]
 

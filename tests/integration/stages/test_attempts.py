@@ -47,7 +47,7 @@ def kernels_in_binary(pipeline: Pipeline, folder: Path) -> set[str]:
 
 
 def kernels(pipeline: Pipeline) -> set[str]:
-    return set(pipeline.programs[0].kernels) - {PSEUDO_KERNEL}
+    return set(pipeline.programs[0].kernels.keys()) - {PSEUDO_KERNEL}
 
 
 def test_every_kernel_stands_in_the_attempt_that_counts_for_it(pipeline: Pipeline, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_the_maps_cover_what_carries_debug_information(pipeline: Pipeline) -> No
         marked = len(re.findall(r"^  .*, !dbg !\d+", snapshot.text, re.MULTILINE))
         assert placed_count(stage_maps) >= 0.9 * marked > 300, stage
         assert placed_count(stage_maps) <= marked
-    for kernel in pipeline.programs[0].kernels:
+    for kernel in list(pipeline.programs[0].kernels.keys()):
         (visa,) = maps_of_kernel(pipeline, "visa", kernel)
         (snapshot,) = pipeline.choose("visa", kernel)
         after = snapshot.text.split("    LOC ", 1)[1]

@@ -187,7 +187,7 @@ def test_one_kernel_of_a_stage_is_a_module(stage: str, nlmeans: tuple[Path, Pipe
     """LLVM's own assembler takes the kernel's part wherever it takes the whole, and finds it valid."""
     recording, pipeline = nlmeans
     whole = pipeline.choose(stage)[0].text
-    for kernel in pipeline.programs[0].kernels:
+    for kernel in list(pipeline.programs[0].kernels.keys()):
         done = command(recording, "--stage", stage, "--kernel", kernel)
         assert done.returncode == 0, done.stderr
         assembled = subprocess.run(["llvm-as-15", "-o", "/dev/null"], input=done.stdout, capture_output=True, text=True)

@@ -12,14 +12,16 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.private_array import declared_arrays
 from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.build import Build, HeldParts, Source
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.source_map import SourcePlace
 
 
 def facts_of(text: str) -> Facts:
     """Return the facts of a source with this text, as far as they are about its words."""
     source = Source("a.cl", text)
-    program = Program("a", "zebin", {}, Build("a", parts=HeldParts(sources=(source,))), find_sources=lambda: (source,))
+    program = Program(
+        "a", "zebin", Kernels({}), Build("a", parts=HeldParts(sources=(source,))), find_sources=lambda: (source,)
+    )
     return cast("Facts", SimpleNamespace(tokens=SourceTokens(program)))
 
 

@@ -20,7 +20,7 @@ from kernlens.isa.devices import device
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel, KernelParts
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.stage import Snapshot
 from tests.limits import memory, processor_time
 from tests.unit.conftest import Kernlens
@@ -209,7 +209,7 @@ def a_kernel(name: str) -> Kernel:
 
 def a_program(name: str, kernels: str, on: str = "dg2", *, by: str = "x") -> Program:
     build = Build(name, toolchain=BuildToolchain(by))
-    return Program(name, "raw", {each: a_kernel(each) for each in kernels.split()}, build, device(on))
+    return Program(name, "raw", Kernels({each: a_kernel(each) for each in kernels.split()}), build, device(on))
 
 
 def paired(old: Sequence[Program], new: Sequence[Program]) -> list[tuple[Program, Program]]:

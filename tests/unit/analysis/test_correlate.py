@@ -71,7 +71,10 @@ def test_places_by_offset_also_of_a_slice_of_the_instructions() -> None:
     rows = table((0, 1, 3, 0, 1), (16, 1, 5, 2, 1), (32, 1, 5, 2, END_SEQUENCE))
     source_map = correlate(array("I", (0, 8, 16, 24)), rows)
     assert source_map.place_at(16) == SourcePlace("a.cl", 5, 2)
-    assert source_map.place_at(12) is None
+    assert source_map.place_at(12) == SourcePlace("a.cl", 3, 0), "within the instruction at 8"
+    assert source_map.place_at(31) == SourcePlace("a.cl", 5, 2)
+    assert source_map.place_at(32) is None
+    assert source_map.place_at(-1) is None
     assert source_map.place_at(99) is None
 
 

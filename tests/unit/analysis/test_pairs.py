@@ -17,7 +17,7 @@ from kernlens.formats.neo_elf import DEVICE_BINARY
 from kernlens.isa.devices import device
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.kernel import Kernel, KernelParts
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.verbs.kernel_pairs import kernel_pairs
 from tests.limits import processor_time
 from tests.unit.analysis.test_comparison import a_program
@@ -48,7 +48,7 @@ def code_of(opcodes: Sequence[int]) -> bytes:
 def coded(name: str, kernels: Mapping[str, Sequence[int]], *, text: str = "", options: str = "") -> Program:
     build = Build(name, toolchain=BuildToolchain("x"), options=options, parts=HeldParts(sources=(Source("", text),)))
     held = {each: Kernel(each, cast("KernelParts", Coded(code_of(opcodes)))) for each, opcodes in kernels.items()}
-    return Program(name, "raw", held, build, device("dg2"))
+    return Program(name, "raw", Kernels(held), build, device("dg2"))
 
 
 def words(pairing: Pairing) -> list[tuple[str, str, str, str]]:

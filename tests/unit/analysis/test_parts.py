@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernlens.analysis.parts import NAME_LIMIT, parts
 from kernlens.model.binary import Container, Section
 from kernlens.model.build import Build, HeldParts, Source
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 
 
 def container(name: str, kind: str = "raw", children: tuple[Container, ...] = ()) -> Container:
@@ -54,6 +54,6 @@ def test_sources_that_no_line_table_names_are_there_once() -> None:
     """As of an application that was captured without line tables."""
     named = Source("blur.cl", "kernel void blur() {}")
     build = Build("p", parts=HeldParts(sources=(Source("", named.text), Source("", "kernel void add() {}"))))
-    program = Program("p", "zebin", {}, build=build, find_sources=lambda: (named,))
+    program = Program("p", "zebin", Kernels({}), build=build, find_sources=lambda: (named,))
     sources = {part.path[-1]: bytes(part.content).decode() for part in parts((), [program])}
     assert sources == {"blur.cl": named.text, "program.cl": "kernel void add() {}"}

@@ -6,7 +6,7 @@ import pytest
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.build import Build, Source
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.source_map import SourcePlace
 from tests.limits import processor_time
 
@@ -27,7 +27,7 @@ void f(int n) {
 
 def tokens(text: str) -> SourceTokens:
     source = Source("a.cl", text)
-    return SourceTokens(Program("a", "raw", {}, Build("a"), find_sources=lambda: (source,)))
+    return SourceTokens(Program("a", "raw", Kernels({}), Build("a"), find_sources=lambda: (source,)))
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import pytest
 from kernlens.analysis.advice.literals import literal
 from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.build import Build, Source
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.source_map import SourcePlace
 
 
 def tokens(text: str, options: str = "") -> SourceTokens:
     source = Source("a.cl", text)
-    return SourceTokens(Program("a", "raw", {}, Build("a", options=options), find_sources=lambda: (source,)))
+    return SourceTokens(Program("a", "raw", Kernels({}), Build("a", options=options), find_sources=lambda: (source,)))
 
 
 def test_a_call_and_its_arguments() -> None:

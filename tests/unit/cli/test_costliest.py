@@ -15,7 +15,7 @@ from kernlens.model.figures import COSTS, CYCLES, FIGURES, LINE_COLUMNS, LINE_OR
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.report.program_document import inspect_document
 from kernlens.report.style import rendered
 from kernlens.report.table import table
@@ -183,7 +183,9 @@ def two_kernels() -> Program:
         kernel.name = name
         # Resources are frozen, and read once.
         kernel.resources = type(kernel.resources)(spill_bytes=size)
-    return Program("p", "raw", {"unknown": unknown, "less": less, "much": much}, find_sources=program.find_sources)
+    return Program(
+        "p", "raw", Kernels({"unknown": unknown, "less": less, "much": much}), find_sources=program.find_sources
+    )
 
 
 def test_kernels_in_order_of_a_figure(kernlens: Kernlens, file: Path) -> None:

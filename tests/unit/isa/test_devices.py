@@ -11,7 +11,7 @@ from kernlens.isa.devices import DEVICES, device, identify, name_among, numbers_
 from kernlens.isa.intel import device_table
 from kernlens.isa.intel.pci_ids import PCI_IDS
 from kernlens.model.device import DeviceId, IpVersion
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 
 
 def test_names_and_aliases_mean_one_device_each() -> None:
@@ -134,11 +134,11 @@ def test_one_name_of_each_device() -> None:
 
 
 def test_a_program_of_an_unlisted_stepping_is_for_its_device() -> None:
-    program = Program("x", "zebin", {}, device=identify(DeviceId(ip=IpVersion(12, 55, 3))))
+    program = Program("x", "zebin", Kernels({}), device=identify(DeviceId(ip=IpVersion(12, 55, 3))))
     assert program.device != device("dg2")
     assert program.is_for(device("dg2"))
     assert not program.is_for(device("bmg"))
-    assert Program("x", "spirv", {}).is_for(device("bmg"))
+    assert Program("x", "spirv", Kernels({})).is_for(device("bmg"))
 
 
 def test_a_name_that_is_looked_up_for_nothing_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_functions_for_sizes_of_work_groups(tmp_path: Path) -> None:
     files = {f"/k/{folder}/k.so": shared_object() for folder in ("64-1-1-goffs0", "64-1-1", "0-0-0")}
     files |= {"/k/0-0-0/k.so.o": b"other", "/k/8-8-1/k.so.o": shared_object(b"\xc3")}
     program = opened(tmp_path, WrittenKernel("k", files=files))
-    assert list(program.kernels) == ["k", "k@8x8x1", "k@64x1x1", "k@64-1-1-goffs0"]
+    assert list(program.kernels.keys()) == ["k", "k@8x8x1", "k@64x1x1", "k@64-1-1-goffs0"]
     assert bytes(program.kernels["k@8x8x1"].code) == b"\xc3"
 
 

@@ -45,7 +45,7 @@ STAGE = IGC_2.stage("visa")
 
 
 def named(*names: str) -> Program:
-    return Program("p", "zebin", {name: Kernel(name, Parts()) for name in names}, device=device("dg2"))
+    return Program("p", "zebin", Kernels({name: Kernel(name, Parts()) for name in names}), device=device("dg2"))
 
 
 def test_a_wrong_name_offers_the_nearest() -> None:
@@ -53,13 +53,31 @@ def test_a_wrong_name_offers_the_nearest() -> None:
     with pytest.raises(KeyError) as caught:
         kernels["sharpen_mx"]
     assert str(caught.value) == (
-        "there is no kernel 'sharpen_mx'; the binary holds sharpen_mix, sharpen_hblur (of 3; kernlens inspect lists all)"
+        "there is no kernel 'sharpen_mx'; the binary holds sharpen_mix, sharpen_hblur (of 3; program.kernels.keys() lists all)"
     )
     assert isinstance(caught.value, UnknownKernelError | NotFoundError)
     assert (
         str(pickle.loads(pickle.dumps(UnknownKernelError("a", ["b"])))) == "there is no kernel 'a'; the binary holds b"
     )
     assert "no kernels at all" in str(UnknownKernelError("a", ()))
+
+
+def test_a_wrong_attribute_offers_the_nearest() -> None:
+    program, kernel = listed_program()
+    assert kernel.source_map is not None
+    for value, name, message in (
+        (kernel, "resource", "Kernel has no attribute 'resource'; did you mean resources?"),
+        (kernel.resources, "spills", "KernelResources has no attribute 'spills'; did you mean spill_bytes"),
+        (kernel.instructions, "opcode", "Instructions has no attribute 'opcode'; did you mean opcodes?"),
+        (kernel.source_map, "place_of", "SourceMap has no attribute 'place_of'; did you mean place"),
+        (program, "kernel", "Program has no attribute 'kernel'; did you mean kernels?"),
+        (kernlens, "compyle", "module 'kernlens' has no attribute 'compyle'; did you mean compile?"),
+        (kernel, "quux", "Kernel has no attribute 'quux'"),
+    ):
+        with pytest.raises(AttributeError, match=re.escape(message)):
+            getattr(value, name)
+    assert not hasattr(kernel, "_repr_markdown_")
+    assert pickle.loads(pickle.dumps(kernel.resources)) == kernel.resources
 
 
 def test_kernels_are_a_view_of_any_mapping() -> None:
@@ -82,13 +100,23 @@ def test_kernels_are_a_view_of_any_mapping() -> None:
             return 2
 
     lazy = Lazy()
-    program = Program("p", "zebin", lazy)
-    assert isinstance(program.kernels, Mapping)
-    assert (len(program.kernels), list(program.kernels), program.kernels.get("c")) == (2, ["a", "b"], None)
+    program = Program("p", "zebin", Kernels(lazy))
+    assert (len(program.kernels), list(program.kernels.keys()), program.kernels.get("c")) == (2, ["a", "b"], None)
     assert repr(program.kernels) == "<Kernels count=2: a, b>"
     assert lazy.created == []
     assert program.kernels["b"].name == "b"
     assert lazy.created == ["b"]
+    assert "a" in program.kernels
+    assert "c" not in program.kernels
+
+
+def test_iterating_over_kernels_gives_kernels_which_stand_for_their_names() -> None:
+    kernels = named("a", "b").kernels
+    assert [kernel.name for kernel in kernels] == ["a", "b"]
+    assert list(kernels) == list(kernels.values()) == list(dict(kernels).values())
+    assert all(kernel in kernels and kernels[kernel] is kernel for kernel in kernels)
+    assert [(name, kernel.name) for name, kernel in kernels.items()] == [("a", "a"), ("b", "b")]
+    assert Kernel("c", Parts()) not in kernels
 
 
 def test_programs_and_kernels() -> None:
@@ -152,7 +180,7 @@ def markup(html: str) -> tuple[set[str], str]:
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
             opened.append(tag)
             names.add(tag)
-            assert {name for name, _ in attrs} <= {"title", "colspan"}
+            assert {name for name, _ in attrs} <= {"title", "colspan", "style"}
 
         def handle_endtag(self, tag: str) -> None:
             assert opened.pop() == tag
@@ -178,8 +206,12 @@ def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
     assert markup(kernel.instructions._repr_html_())[1].splitlines()[1] == "0x0010    mov r1"
     assert isinstance(program.kernels, Kernels)
     names, text = markup(program.kernels._repr_html_())
-    assert names == {"table", "thead", "tbody", "tr", "th", "td"}
-    assert text == "kernel SIMD GRF count spill bytes scratch SLM barriers code size k 16 128 0 - - - 80"
+    assert names == {"div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert text.startswith(
+        "kernel SIMD GRF count spill bytes scratch SLM barriers code size instructions sends memory bytes"
+    )
+    assert " k 16 128 0 - - - 80 5 0 0 " in text
+    assert "monospace" in program.kernels._repr_html_()
 
 
 def test_what_a_binary_says_is_text_and_never_markup() -> None:
@@ -200,7 +232,7 @@ def test_a_long_listing_is_cut() -> None:
     kernel = listed_program()[1]
     html = Kernels({str(number): kernel for number in range(SHOWN + 2)})._repr_html_()
     assert html.count("<tr>") == SHOWN + 1
-    assert html.endswith("<p>and 2 more</p>")
+    assert html.endswith("<p>and 2 more</p></div>")
 
 
 def public_objects(roots: Iterable[object]) -> Iterator[object]:

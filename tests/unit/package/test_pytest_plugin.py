@@ -38,7 +38,7 @@ def run(pytester: pytest.Pytester, compiler: Path) -> Callable[..., pytest.RunRe
 BODY = """\
 def test_scale(kernlens_compile):
     (program,) = kernlens_compile("scale.cl", "skl")
-    assert list(program.kernels) == ["scale", "plain"]
+    assert list(program.kernels.keys()) == ["scale", "plain"]
 """
 
 

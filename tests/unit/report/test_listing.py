@@ -31,7 +31,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.loop_nest import Loops
 from kernlens.model.pressure import Pressure
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
@@ -168,7 +168,7 @@ class Parts:
 
 def listed_program(has_lines: bool = True) -> tuple[Program, Kernel]:
     kernel = Kernel("k", Parts(has_lines))
-    return Program("p", "raw", {"k": kernel}, find_sources=lambda: (Source("a.cl", SOURCE),)), kernel
+    return Program("p", "raw", Kernels({"k": kernel}), find_sources=lambda: (Source("a.cl", SOURCE),)), kernel
 
 
 def listing(only: LineChoice | None = None, has_lines: bool = True) -> list[str]:
@@ -208,7 +208,10 @@ def test_code_that_is_scheduled_elsewhere_begins_with_three_dots() -> None:
             return correlate(kernel.instructions.offsets, super().line_table(), prologue=0)
 
     kernel = Kernel("k", OutsideOfPrologue())
-    lines = [rendered(line) for line in annotated(Program("p", "raw", {"k": kernel}), kernel, LineChoice("a.cl", 10))]
+    lines = [
+        rendered(line)
+        for line in annotated(Program("p", "raw", Kernels({"k": kernel})), kernel, LineChoice("a.cl", 10))
+    ]
     start = next(index for index, line in enumerate(lines) if "10     2  40.0%" in line)
     assert lines[start + 1 : start + 3] == [
         "             0x0000    mov r0",
@@ -228,7 +231,7 @@ def test_a_text_that_is_not_found_is_told_with_what_gives_it(path: str, remedy: 
             return replace(super().line_table(), files=(SourceFile(""), SourceFile(path)))
 
     kernel = Kernel("k", OfOneFile())
-    program = Program("p", "raw", {"k": kernel}, find_sources=lambda: ())
+    program = Program("p", "raw", Kernels({"k": kernel}), find_sources=lambda: ())
     assert f"  {path}  (source text not found; {remedy})" in map(rendered, annotated(program, kernel))
 
 
@@ -238,7 +241,7 @@ def test_each_instruction_is_written_once_however_many_files_there_are() -> None
             files = (SourceFile(""), SourceFile("a.cl"), SourceFile("b.cl"))
             return replace(super().line_table(), files=files, files_of=array("I", (1, 2, 1, 2, 1, 1)))
 
-    lines = annotated(Program("p", "raw", {}), Kernel("k", OfTwoFiles()))
+    lines = annotated(Program("p", "raw", Kernels({})), Kernel("k", OfTwoFiles()))
     assert any("b.cl" in line for line in lines)
     assert any("inlined at a.cl:40" in line for line in lines) or any("inlined at 40" in line for line in lines)
     written = [line for line in lines if "mov r" in line]
@@ -315,7 +318,7 @@ def test_code_that_debug_data_may_have_changed_is_said_to_be() -> None:
         ("patch-tokens", "-gline-tables-only", False),
         ("zebin", "-g", False),
     ):
-        program = Program("p", format_name, {"k": kernel}, Build("", options=options))
+        program = Program("p", format_name, Kernels({"k": kernel}), Build("", options=options))
         assert (f"  {CHANGED_BY_DEBUG}" in map(rendered, annotated(program, kernel))) == is_said
 
 
@@ -345,7 +348,7 @@ def test_functions_in_a_kernels_code_are_named_in_every_form() -> None:
 
 def test_what_the_compiler_lost_is_said_in_every_form() -> None:
     kernel = Kernel("k", LostParts())
-    program = Program("p", "raw", {"k": kernel}, find_sources=lambda: (Source("a.cl", SOURCE),))
+    program = Program("p", "raw", Kernels({"k": kernel}), find_sources=lambda: (Source("a.cl", SOURCE),))
     warning = str(kernel.line_warning)
     assert "lost line rows" in warning
     assert "2 in k" in warning
@@ -375,7 +378,7 @@ def test_what_the_compiler_lost_is_said_in_every_form() -> None:
 
 
 def test_functions_without_a_kernel_are_in_no_table() -> None:
-    program = Program("p", "zebin", {PSEUDO_KERNEL: Kernel(PSEUDO_KERNEL, Parts(has_lines=False))})
+    program = Program("p", "zebin", Kernels({PSEUDO_KERNEL: Kernel(PSEUDO_KERNEL, Parts(has_lines=False))}))
     overview = [rendered(line) for line in program_overview(program)]
     assert overview[1:] == ["  functions that are no kernels: 80 bytes of code"]
     assert list(annotated(program, program.kernels[PSEUDO_KERNEL], LineChoice(None, 10))) == []

@@ -18,8 +18,6 @@ WORD = re.compile(r"\w+")
 CALLED_BY_OTHERS = {"list_commands", "get_command", "format_commands", "capture_signals"}
 CALLED_BY_PYTEST = {"pytest_configure", "pytest_runtest_setup", "pytest_runtest_call", "pytest_terminal_summary"}
 WHOLE_TABLES = {"neo_elf.py"}
-#: Abilities of the Python API that no page names yet.
-OFFERED = {"binary_into"}
 
 
 def defined(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -51,6 +49,6 @@ def test_nothing_serves_tests_alone() -> None:
         for name in defined(nodes_of(path))
         if used[name] == 1 and not named[name] and not name.startswith("__")
     ]
-    allowed = CALLED_BY_OTHERS | CALLED_BY_PYTEST | OFFERED
+    allowed = CALLED_BY_OTHERS | CALLED_BY_PYTEST
     assert [entry for entry in unused if entry.split(": ")[1] not in allowed] == []
     assert {entry.split(": ")[1] for entry in unused} == allowed, "a name here is in use by now"

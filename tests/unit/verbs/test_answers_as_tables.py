@@ -14,7 +14,7 @@ from kernlens.answers import Annotation, Sweep, SweepRow, Table
 from kernlens.errors import UnknownKernelError, UnsupportedError
 from kernlens.model.build import Build, HeldParts
 from kernlens.model.figures import COSTS, FIGURES, PRESSURES, STATED
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.stages import IGC_2, held
 from tests.unit.analysis.test_comparison import SOURCE, with_code
 from tests.unit.conftest import Kernlens
@@ -80,7 +80,9 @@ def test_the_lines_and_instructions_of_annotate(folder: Path, kernlens: Kernlens
 def test_the_tables_of_kernels_and_instructions(folder: Path) -> None:
     (program,) = kernlens.load("small.bin")
     kernels = taken(program.kernels)
-    assert kernels.column_names == ["kernel", *(figure.key for figure in STATED), "lines"]
+    costs = ["instructions", *(cost.key for cost in COSTS)]
+    assert kernels.column_names == ["kernel", *(figure.key for figure in STATED), *costs, "lines"]
+    assert kernels["instructions"].to_pylist() == [len(program.kernels["scale"].instructions)]
     assert (kernels["kernel"].to_pylist(), kernels["simd"].to_pylist()) == (["scale"], [16])
     assert kernels["spill_bytes"].type == pyarrow.int64(), "a figure that is not known keeps its type"
     instructions = taken(program.kernels["scale"].instructions)
@@ -106,7 +108,7 @@ def test_the_tables_of_diff_and_check(folder: Path) -> None:
 
 def test_the_table_of_stages() -> None:
     snapshot = held(IGC_2.stage("visa"), b"text", "text", "<k>", seconds=0.25)
-    program = Program("p", "stages", {}, Build("p", "dg2", parts=HeldParts(snapshots=(snapshot,))))
+    program = Program("p", "stages", Kernels({}), Build("p", "dg2", parts=HeldParts(snapshots=(snapshot,))))
     pipeline = kernlens.stages(program)
     (row,) = taken(pipeline).to_pylist()
     assert row == {

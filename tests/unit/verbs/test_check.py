@@ -378,5 +378,5 @@ def test_python_gives_the_same_answers(kernlens: Kernlens, folder: Path) -> None
     assert same == document
     assert (verdict.ok, verdict.exit_status) == (False, 1)
     assert package.check(package.load("large.bin"), max_spill=0).ok
-    with pytest.raises(NotFoundError, match="did you mean max-spill"):
+    with pytest.raises(NotFoundError, match="did you mean max_spill"):
         package.check("large.bin", max_spil=0)

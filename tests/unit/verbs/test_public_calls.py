@@ -14,9 +14,9 @@ import kernlens
 from kernlens import level_zero
 from kernlens.answers import Difference, Pipeline
 from kernlens.arguments import checked
-from kernlens.errors import ArgumentError, KernlensError, NotFoundError
+from kernlens.errors import ArgumentError, KernlensError, NotFoundError, UnknownKernelError
 from kernlens.model.build import Build, HeldParts
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 from kernlens.model.stages import IGC_2, held
 from kernlens.verbs.capture.replacing import Replacement
 from tests.unit.analysis.test_comparison import with_code
@@ -60,7 +60,7 @@ def test_diff_takes_programs_and_paths(folder: Path) -> None:
 
 def test_stages_takes_a_program_whose_stages_were_kept(tmp_path: Path) -> None:
     snapshot = held(IGC_2.stage("visa"), b"text", "text", "k")
-    program = Program("p", "stages", {}, Build("p", "dg2", parts=HeldParts(snapshots=(snapshot,))))
+    program = Program("p", "stages", Kernels({}), Build("p", "dg2", parts=HeldParts(snapshots=(snapshot,))))
     pipeline = kernlens.stages(program)
     assert isinstance(pipeline, Pipeline)
     assert list(pipeline) == [snapshot]
@@ -69,7 +69,7 @@ def test_stages_takes_a_program_whose_stages_were_kept(tmp_path: Path) -> None:
     recording = tmp_path / "a.klens"
     recording.write_bytes(b"SQLite format 3\0" + bytes(84))
     assert wrong(lambda: kernlens.stages(recording, "dg2")).startswith(f"{recording} is no source but a recording; ")
-    bare = Program("p", "raw", {}, Build("p", "dg2"))
+    bare = Program("p", "raw", Kernels({}), Build("p", "dg2"))
     assert "contains neither source nor SPIR-V of p" in wrong(lambda: kernlens.stages(bare))
 
 
@@ -129,12 +129,23 @@ def test_a_wrong_argument_is_answered_by_a_sentence(call: Callable[[], object], 
 
 
 def test_a_misspelt_bound_names_the_nearest(folder: Path) -> None:
-    assert "did you mean max-spill" in wrong(lambda: kernlens.check("small.bin", max_spil=0))
+    assert "did you mean max_spill" in wrong(lambda: kernlens.check("small.bin", max_spil=0))
     with pytest.raises(NotFoundError):
         kernlens.check("small.bin", max_spil=0)
     assert "max_spill must be a whole number, not '0' (str)" in wrong(
         lambda: kernlens.check("small.bin", max_spill="0")  # type: ignore[arg-type]
     )
+
+
+def test_errors_speak_of_arguments_and_not_of_options(folder: Path) -> None:
+    (folder / "a.cl").write_text("kernel void a(global int *x) { x[0] = 1; }")
+    message = wrong(lambda: kernlens.diff("a.cl"))
+    assert "two values for device=, toolchain= or options=, or two kernels with pairs=" in message
+    assert "add device=D, such as " in wrong(lambda: kernlens.annotate("a.cl"))
+    assert "(kernlens devices lists all)" in wrong(lambda: kernlens.annotate("a.cl")), "a command is offered as it is"
+    with pytest.raises(UnknownKernelError) as caught:
+        kernlens.annotate("small.bin", kernel="scael")
+    assert caught.value.lists_all == "program.kernels.keys()"
 
 
 def test_a_wrong_argument_is_a_type_error_too() -> None:

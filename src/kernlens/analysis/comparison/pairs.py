@@ -79,7 +79,7 @@ def _name(program: Program) -> str | None:
 
 
 def _kernels(program: Program) -> frozenset[str]:
-    return frozenset(program.kernels)
+    return frozenset(program.kernels.keys())
 
 
 def _source(program: Program) -> str | None:

@@ -98,7 +98,7 @@ class _KernelsOfBinaries:
             log.debug("verbs", "%s for %s holds no code that can be read: %s", name, device.name, error)
             return otherwise, ()
         device_name = next((program.device.name for program in programs if program.device is not None), otherwise)
-        return device_name, [name for program in programs for name in program.kernels]
+        return device_name, [kernel.name for program in programs for kernel in program.kernels]
 
 
 @dataclass(slots=True)
@@ -223,7 +223,7 @@ class Merging:
             number = self._writer.add(build)
             if compiled is not None:
                 build, number_of_kernels = compiled, self._writer.add(compiled)
-                kernels = [name for program in open_build(compiled) for name in program.kernels]
+                kernels = [kernel.name for program in open_build(compiled) for kernel in program.kernels]
             else:
                 number_of_kernels = number
             replaced = {} if event.static_inputs else self._stood_in.used(event.program)
