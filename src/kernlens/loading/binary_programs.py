@@ -9,12 +9,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import stated_device
 from kernlens.loading.context import Context
 from kernlens.loading.kept_debug import KeptDebug, ProgramDebug, ZebinDebug
-from kernlens.loading.kernel_parts import (
-    Code,
-    DebugCode,
-    PatchTokenCode,
-    ZebinCode,
-)
+from kernlens.loading.kernel_parts import Code, DebugCode, ZebinCode
 from kernlens.loading.lane_codes import lane_codes
 from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.allowance import Allowance
@@ -42,6 +37,7 @@ _LONGEST_VERSION = 16
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
     """Return a Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
+    from kernlens.loading.patch_token_code import PatchTokenCode
 
     read = read_patch_tokens(content, context.allowance)
     device = stated_device(read.device, context.device)

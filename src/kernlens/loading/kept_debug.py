@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
     from kernlens.model.stage import Snapshot
 
+#: The stages that together tell the line of an instruction (``loading.stated_places``).
+LINE_STAGES = "gen-assembly", "visa-llvm-map"
+
 
 class KeptDebug:
     """The parts that a program's build kept besides its machine code, read on first use and once for all its kernels."""
@@ -63,6 +66,13 @@ class KeptDebug:
         from kernlens.loading.stage_maps import Beside
 
         return Beside.of_stages(self._build.snapshots)
+
+    def tells_lines(self, kernel: str) -> bool:
+        """Return whether the stages that were kept may tell the line of each of a kernel's instructions."""
+        from kernlens.model.stage import TEXT
+
+        beside = self.beside
+        return beside is not None and None not in (beside.find(stage, TEXT, kernel) for stage in LINE_STAGES)
 
     @cached_property
     def assembly_kernels(self) -> frozenset[str]:

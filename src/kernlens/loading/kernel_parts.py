@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
+from kernlens.dataclass import replace
 from kernlens.errors import FormatError, UnsupportedError
 from kernlens.isa.devices import has_nop_behind
 from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
-from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
+from kernlens.loading.kept_debug import LinesDebug, ZebinDebug
 from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
@@ -22,7 +23,6 @@ from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.stated_code import StatedCode
 
 if TYPE_CHECKING:
-    from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
@@ -113,6 +113,7 @@ class Code(AnalysedCode):
             instructions.stops,
             kernel.functions,
             begins_own=self.begins_own(),
+            is_shifted=self.is_shifted(),
             stages_by=self.stages_by(),
         )
         beside = self.beside()
@@ -125,6 +126,10 @@ class Code(AnalysedCode):
     def begins_own(self) -> bool:
         """Return whether the first instruction of a row of the line table certainly has the row's place (``SourceMap``)."""
         return True
+
+    def is_shifted(self) -> bool:
+        """Return whether the rows of the line table may stand over other instructions than their own."""
+        return False
 
     def stages_by(self) -> str:
         """Return the command that keeps the stages which tell the lines of instructions; "" if no stages do."""
@@ -257,7 +262,22 @@ class DebugCode(Code):
 
     def line_table(self) -> LineTable | None:
         table, folder = self._debug.readable_table(self.name), self._debug.folder
+        if table is not None and self.is_shifted():  # What it says of inlined calls and variables is shifted too.
+            table = replace(table, find_inlined=tuple, find_variables=None)
         return table.named_below(folder) if table is not None and folder else table
+
+    def is_shifted(self) -> bool:
+        return self.name in self._debug.assembly_kernels
+
+    def may_call(self) -> bool:
+        return self.is_shifted() or super().may_call()
+
+    def variables_reason(self, kernel: Kernel) -> str:
+        from kernlens.loading.absent_lines import ASSEMBLY
+
+        return (
+            f"{ASSEMBLY}, and its variables in other places" if self.is_shifted() else super().variables_reason(kernel)
+        )
 
     def line_table_reason(self, kernel: Kernel) -> str | None:
         from kernlens.loading.absent_lines import ASSEMBLY, CHANGED, EMPTY_TABLE
@@ -272,7 +292,7 @@ class DebugCode(Code):
                 return EMPTY_TABLE
             if kernel.code_change:
                 return f"{CHANGED}: {kernel.code_change}"
-            return ASSEMBLY if self.name in self._debug.assembly_kernels else None
+            return ASSEMBLY if self.is_shifted() and not self._debug.tells_lines(self.name) else None
         except FormatError:
             return None  # Who asks for the lines is told.
 
@@ -313,37 +333,6 @@ class DebugCode(Code):
         program = self._debug.make_program(kernel, self._debug)
         files = [source.path for source in program.sources]
         return notebook_page(program, __version__, SharedPaths(files, os.getcwd(), os.path.expanduser("~")))
-
-
-class PatchTokenCode(DebugCode):
-    """A kernel of a patch-token program."""
-
-    is_for_older_drivers = True
-
-    def __init__(
-        self, kernel: PatchTokenKernel, debug: ProgramDebug, device: Device | None, device_id: DeviceId
-    ) -> None:
-        super().__init__(kernel.code, debug, kernel.name, device, device_id)
-        self._kernel = kernel
-
-    def heap(self) -> memoryview:
-        return self._kernel.heap
-
-    def stated_code(self) -> StatedCode:
-        return StatedCode(copy=self._debug.code_copy(self.name))
-
-    def function_symbols(self) -> Mapping[int, str | None] | None:
-        functions = (symbol for symbol in self._kernel.symbols if symbol.type == "func" and symbol.kind == "export")
-        return {symbol.value: symbol.name for symbol in functions} or None
-
-    def resources(self) -> KernelResources:
-        return self._kernel.resources()
-
-    def arguments(self) -> tuple[KernelArgument, ...]:
-        return self._kernel.arguments()
-
-    def payload_load_bytes(self) -> int:
-        return self._kernel.payload_load_bytes()
 
 
 class ZebinCode(DebugCode):

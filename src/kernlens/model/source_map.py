@@ -172,8 +172,8 @@ class SourceMap:
     def warning(self) -> str | None:
         """The known fault of the line table, in one sentence that can stand alone; None if there is none."""
         counts = [
-            (function.name or f"a function at {self.offsets[function.code.start]:#x}", count)
-            for function in self.functions
+            (function.name or f"a function at {function.offset:#x}", count)
+            for function in self.functions or [CodeFunction("all", range(len(self.row_of)), 0, 0)]
             if (count := sum(self.row_of[index] == LOST for index in function.code))
         ]
         if not counts:
@@ -187,7 +187,8 @@ class SourceMap:
             remedy = f"a recording with the compile stages tells more ({self.stages_by})"
         else:
             remedy = "the compile stages, which were kept, tell no line of them either"
-        return f"the compiler lost line rows, as it does in kernels with calls (instructions: {parts}); {remedy}"
+        why = "as it does in kernels with calls or inline assembly"
+        return f"the compiler lost line rows, {why} (instructions: {parts}); {remedy}"
 
     def _stated(self, index: int) -> StatedPlace | None:
         return self.stated[index] if self.stated else None
