@@ -187,6 +187,11 @@ class ProgramDebug(LinesDebug):
 class ZebinDebug(LinesDebug):
     """The line tables of one zebin, or of the debug ELF that its build kept beside it."""
 
+    @property
+    def spirv(self) -> memoryview:
+        """The SPIR-V that the zebin was made from; empty if it is not known."""
+        return memoryview(self._build.spirv)
+
     def __init__(self, zebin: Zebin, build: Build, allowance: Allowance) -> None:
         super().__init__(build, allowance)
         self._zebin = zebin

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING
 from kernlens import __version__
 from kernlens.dataclass import replace
 from kernlens.errors import FormatError, UnsupportedError
-from kernlens.isa.devices import has_nop_behind
 from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
-from kernlens.loading.kept_debug import LinesDebug, ZebinDebug
+from kernlens.loading.kept_debug import LinesDebug
 from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
-from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.stated_code import StatedCode
 
 if TYPE_CHECKING:
-    from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.hash_trailer import HashTrailer
@@ -280,7 +277,7 @@ class DebugCode(Code):
         )
 
     def line_table_reason(self, kernel: Kernel) -> str | None:
-        from kernlens.loading.absent_lines import ASSEMBLY, CHANGED, EMPTY_TABLE
+        from kernlens.loading.absent_lines import ASSEMBLY, EMPTY_TABLE
 
         if reason := self._debug.absent_lines(self.name):
             return reason
@@ -291,10 +288,16 @@ class DebugCode(Code):
             if table is not None and not table.has_lines:
                 return EMPTY_TABLE
             if kernel.code_change:
-                return f"{CHANGED}: {kernel.code_change}"
+                return self.change_reason(kernel)
             return ASSEMBLY if self.is_shifted() and not self._debug.tells_lines(self.name) else None
         except FormatError:
             return None  # Who asks for the lines is told.
+
+    def change_reason(self, kernel: Kernel) -> str | None:
+        """Return why the code, which was changed, has no lines; None if it has some all the same."""
+        from kernlens.loading.absent_lines import CHANGED
+
+        return f"{CHANGED}: {kernel.code_change}"
 
     def code_change(self, kernel: Kernel) -> str | None:
         stated = self.stated_code()
@@ -333,43 +336,3 @@ class DebugCode(Code):
         program = self._debug.make_program(kernel, self._debug)
         files = [source.path for source in program.sources]
         return notebook_page(program, __version__, SharedPaths(files, os.getcwd(), os.path.expanduser("~")))
-
-
-class ZebinCode(DebugCode):
-    """A kernel of a zebin."""
-
-    def __init__(
-        self, zebin: Zebin, kernel: ZebinKernel, debug: ZebinDebug, device: Device | None, device_id: DeviceId
-    ) -> None:
-        super().__init__(kernel.code, debug, kernel.name, device, device_id)
-        self._zebin = zebin
-        self._kernel = kernel
-
-    def heap(self) -> memoryview:
-        return self._kernel.heap
-
-    def function_symbols(self) -> Mapping[int, str | None]:
-        return self._kernel.functions
-
-    def stated_code(self) -> StatedCode:
-        own, sites = self._kernel, self._zebin.sites(self._kernel)
-        has_nop = has_nop_behind(self._device)
-        return StatedCode(
-            own.described, sites, has_nop=has_nop, ends_differ=has_nop and self.program_kernels.ends_differ
-        )
-
-    def lines_need_instructions(self) -> bool:
-        return self._debug.absent_lines(self.name) is None
-
-    def set_up_bytes(self, kernel: Kernel) -> int:
-        # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as
-        # the prologue's end is the first that is not of the kernel's declaration.
-        # No thread begins in the pseudo-kernel, which holds the functions that kernels share.
-        return kernel.line_table.prologue_end if kernel.line_table and kernel.name != PSEUDO_KERNEL else 0
-
-    def resources(self) -> KernelResources:
-        return self._zebin.resources(self._kernel)
-
-    def arguments(self) -> tuple[KernelArgument, ...]:
-        entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
-        return entry.arguments if entry else ()
