@@ -21,6 +21,7 @@ def correlate(
     functions: tuple[CodeFunction, ...] = (),
     *,
     begins_own: bool = True,
+    is_shifted: bool = False,
     stages_by: str = "",
 ) -> SourceMap:
     """Find for each instruction the row that covers it.
@@ -35,11 +36,12 @@ def correlate(
     24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
 
     ``functions`` are the kernel's own code and the functions that stayed calls. Their rows may be lost: see ``_lost``.
+    ``is_shifted``: all rows may stand over other instructions than their own, so that all count as lost.
     ``begins_own`` and ``stages_by`` are those of the source map.
     """
     starts = list(offsets)
     row_of = _cut(_cover(starts, table), stops)
-    if wrong := _lost(starts, table, functions):
+    if wrong := [range(len(starts))] if is_shifted else _lost(starts, table, functions):
         for lost in wrong:
             row_of[lost.start : lost.stop] = array("i", repeat(LOST, len(lost)))
         row_of = array("i", (LOST if row == NO_ROW else row for row in row_of))

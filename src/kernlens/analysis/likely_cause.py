@@ -84,7 +84,7 @@ def _width_reason(kernel: Kernel) -> str:
     """Return why a kernel is compiled for no more lanes, where the binary or the code tells; empty if its registers may be
     too few."""
     width = kernel.resources.required_sub_group_size
-    names = [each.name or "a function" for each in kernel.functions if each.code.start]
+    names = [each.name or "a function" for each in kernel.functions if each.code.start and not each.is_spliced]
     if width is not None and width == kernel.resources.simd:
         return f"the source requires sub-groups of {width} work-items"
     if names:

@@ -12,7 +12,8 @@ EMPTY_TABLE = "the debug data's line table for this kernel names no line"
 CHANGED = "the code was changed after its line table was made"
 ASSEMBLY = (
     "the kernel has inline assembly, whose instructions Intel's compiler counts in the code but not in the line table, so that"
-    " what is behind it stands under other lines"
+    " what is behind it stands under other lines; the compile stages tell the lines where they are kept"
+    " (kernlens stages, capture --stages)"
 )
 UNKNOWN_TABLE = (
     "the debug data does not tell which of its line tables is this kernel's: its relocations name no code section, and its"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import stated_device
 from kernlens.loading.context import Context
 from kernlens.loading.kept_debug import KeptDebug, ProgramDebug, ZebinDebug
-from kernlens.loading.kernel_parts import (
-    Code,
-    DebugCode,
-    PatchTokenCode,
-    ZebinCode,
-)
+from kernlens.loading.kernel_parts import Code, DebugCode
 from kernlens.loading.lane_codes import lane_codes
 from kernlens.loading.program_kernels import ProgramKernels
+from kernlens.loading.zebin_code import ZebinCode
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Source
@@ -42,6 +39,7 @@ _LONGEST_VERSION = 16
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
     """Return a Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
+    from kernlens.loading.patch_token_code import PatchTokenCode
 
     read = read_patch_tokens(content, context.allowance)
     device = stated_device(read.device, context.device)
@@ -73,6 +71,8 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     debug = ZebinDebug(read, context.build, context.allowance)
     sections = [*read.kernels, *([read.functions] if read.functions else [])]
     codes = [ZebinCode(read, section, debug, device, device_id) for section in sections]
+    for code in codes:
+        code.namesakes = partial(_namesakes, context)
     kernels = _together(
         codes,
         lambda: ((kernel.name, read.resources(kernel)) for kernel in read.kernels),
@@ -93,6 +93,12 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         find_code_order=lambda: tuple(kernels if read.ze_info is None else read.ze_info.kernels),
         debug=debug,
     )
+
+
+def _namesakes(context: Context, name: str) -> Iterable[ZebinCode]:
+    from kernlens.loading.namesakes import namesakes
+
+    return namesakes(context, name)
 
 
 def _together(

@@ -106,7 +106,7 @@ class Context:
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
     the text that the user gives for line tables that name no file. ``allowance`` is that of the whole input. ``is_held`` says
     that files are read, not mapped, as they may change while they are in use. ``image`` is what a host's descriptor says of the
-    device image around.
+    device image around. ``recorded`` are the builds of the recording that the build is in.
     """
 
     build: Build = field(default=Build("", options=None))
@@ -117,6 +117,7 @@ class Context:
     allowance: Allowance = field(default_factory=Allowance)
     is_held: bool = False
     image: SyclImage | None = None
+    recorded: Sequence[Build] = ()
 
     def holding(
         self,

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
     from kernlens.model.stage import Snapshot
 
+#: The stages that together tell the line of an instruction (``loading.stated_places``).
+LINE_STAGES = "gen-assembly", "visa-llvm-map"
+
 
 class KeptDebug:
     """The parts that a program's build kept besides its machine code, read on first use and once for all its kernels."""
@@ -63,6 +66,13 @@ class KeptDebug:
         from kernlens.loading.stage_maps import Beside
 
         return Beside.of_stages(self._build.snapshots)
+
+    def tells_lines(self, kernel: str) -> bool:
+        """Return whether the stages that were kept may tell the line of each of a kernel's instructions."""
+        from kernlens.model.stage import TEXT
+
+        beside = self.beside
+        return beside is not None and None not in (beside.find(stage, TEXT, kernel) for stage in LINE_STAGES)
 
     @cached_property
     def assembly_kernels(self) -> frozenset[str]:
@@ -176,6 +186,11 @@ class ProgramDebug(LinesDebug):
 
 class ZebinDebug(LinesDebug):
     """The line tables of one zebin, or of the debug ELF that its build kept beside it."""
+
+    @property
+    def spirv(self) -> memoryview:
+        """The SPIR-V that the zebin was made from; empty if it is not known."""
+        return memoryview(self._build.spirv)
 
     def __init__(self, zebin: Zebin, build: Build, allowance: Allowance) -> None:
         super().__init__(build, allowance)

@@ -8,22 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
+from kernlens.dataclass import replace
 from kernlens.errors import FormatError, UnsupportedError
-from kernlens.isa.devices import has_nop_behind
 from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
-from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
+from kernlens.loading.kept_debug import LinesDebug
 from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
-from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.stated_code import StatedCode
 
 if TYPE_CHECKING:
-    from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
-    from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.hash_trailer import HashTrailer
@@ -113,6 +110,7 @@ class Code(AnalysedCode):
             instructions.stops,
             kernel.functions,
             begins_own=self.begins_own(),
+            is_shifted=self.is_shifted(),
             stages_by=self.stages_by(),
         )
         beside = self.beside()
@@ -125,6 +123,10 @@ class Code(AnalysedCode):
     def begins_own(self) -> bool:
         """Return whether the first instruction of a row of the line table certainly has the row's place (``SourceMap``)."""
         return True
+
+    def is_shifted(self) -> bool:
+        """Return whether the rows of the line table may stand over other instructions than their own."""
+        return False
 
     def stages_by(self) -> str:
         """Return the command that keeps the stages which tell the lines of instructions; "" if no stages do."""
@@ -257,10 +259,25 @@ class DebugCode(Code):
 
     def line_table(self) -> LineTable | None:
         table, folder = self._debug.readable_table(self.name), self._debug.folder
+        if table is not None and self.is_shifted():  # What it says of inlined calls and variables is shifted too.
+            table = replace(table, find_inlined=tuple, find_variables=None)
         return table.named_below(folder) if table is not None and folder else table
 
+    def is_shifted(self) -> bool:
+        return self.name in self._debug.assembly_kernels
+
+    def may_call(self) -> bool:
+        return self.is_shifted() or super().may_call()
+
+    def variables_reason(self, kernel: Kernel) -> str:
+        from kernlens.loading.absent_lines import ASSEMBLY
+
+        return (
+            f"{ASSEMBLY}, and its variables in other places" if self.is_shifted() else super().variables_reason(kernel)
+        )
+
     def line_table_reason(self, kernel: Kernel) -> str | None:
-        from kernlens.loading.absent_lines import ASSEMBLY, CHANGED, EMPTY_TABLE
+        from kernlens.loading.absent_lines import ASSEMBLY, EMPTY_TABLE
 
         if reason := self._debug.absent_lines(self.name):
             return reason
@@ -271,10 +288,16 @@ class DebugCode(Code):
             if table is not None and not table.has_lines:
                 return EMPTY_TABLE
             if kernel.code_change:
-                return f"{CHANGED}: {kernel.code_change}"
-            return ASSEMBLY if self.name in self._debug.assembly_kernels else None
+                return self.change_reason(kernel)
+            return ASSEMBLY if self.is_shifted() and not self._debug.tells_lines(self.name) else None
         except FormatError:
             return None  # Who asks for the lines is told.
+
+    def change_reason(self, kernel: Kernel) -> str | None:
+        """Return why the code, which was changed, has no lines; None if it has some all the same."""
+        from kernlens.loading.absent_lines import CHANGED
+
+        return f"{CHANGED}: {kernel.code_change}"
 
     def code_change(self, kernel: Kernel) -> str | None:
         stated = self.stated_code()
@@ -313,74 +336,3 @@ class DebugCode(Code):
         program = self._debug.make_program(kernel, self._debug)
         files = [source.path for source in program.sources]
         return notebook_page(program, __version__, SharedPaths(files, os.getcwd(), os.path.expanduser("~")))
-
-
-class PatchTokenCode(DebugCode):
-    """A kernel of a patch-token program."""
-
-    is_for_older_drivers = True
-
-    def __init__(
-        self, kernel: PatchTokenKernel, debug: ProgramDebug, device: Device | None, device_id: DeviceId
-    ) -> None:
-        super().__init__(kernel.code, debug, kernel.name, device, device_id)
-        self._kernel = kernel
-
-    def heap(self) -> memoryview:
-        return self._kernel.heap
-
-    def stated_code(self) -> StatedCode:
-        return StatedCode(copy=self._debug.code_copy(self.name))
-
-    def function_symbols(self) -> Mapping[int, str | None] | None:
-        functions = (symbol for symbol in self._kernel.symbols if symbol.type == "func" and symbol.kind == "export")
-        return {symbol.value: symbol.name for symbol in functions} or None
-
-    def resources(self) -> KernelResources:
-        return self._kernel.resources()
-
-    def arguments(self) -> tuple[KernelArgument, ...]:
-        return self._kernel.arguments()
-
-    def payload_load_bytes(self) -> int:
-        return self._kernel.payload_load_bytes()
-
-
-class ZebinCode(DebugCode):
-    """A kernel of a zebin."""
-
-    def __init__(
-        self, zebin: Zebin, kernel: ZebinKernel, debug: ZebinDebug, device: Device | None, device_id: DeviceId
-    ) -> None:
-        super().__init__(kernel.code, debug, kernel.name, device, device_id)
-        self._zebin = zebin
-        self._kernel = kernel
-
-    def heap(self) -> memoryview:
-        return self._kernel.heap
-
-    def function_symbols(self) -> Mapping[int, str | None]:
-        return self._kernel.functions
-
-    def stated_code(self) -> StatedCode:
-        own, sites = self._kernel, self._zebin.sites(self._kernel)
-        has_nop = has_nop_behind(self._device)
-        return StatedCode(
-            own.described, sites, has_nop=has_nop, ends_differ=has_nop and self.program_kernels.ends_differ
-        )
-
-    def lines_need_instructions(self) -> bool:
-        return self._debug.absent_lines(self.name) is None
-
-    def set_up_bytes(self, kernel: Kernel) -> int:
-        # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as
-        # the prologue's end is the first that is not of the kernel's declaration.
-        # No thread begins in the pseudo-kernel, which holds the functions that kernels share.
-        return kernel.line_table.prologue_end if kernel.line_table and kernel.name != PSEUDO_KERNEL else 0
-
-    def resources(self) -> KernelResources:
-        return self._zebin.resources(self._kernel)
-
-    def arguments(self) -> tuple[KernelArgument, ...]:
-        entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
-        return entry.arguments if entry else ()

@@ -383,7 +383,7 @@ def open_builds(path: str, recorded: Sequence[Build], context: Context) -> Conte
     builds = [build for build in recorded if build.ok]
     counts = Counter(build.name for build in builds)
     targets = Counter((build.name, build.device) for build in builds)
-    unpacker = Unpacker()
+    unpacker, context = Unpacker(), replace(context, recorded=builds)
     containers: list[Container] = []
 
     def unpacked() -> Iterator[None]:

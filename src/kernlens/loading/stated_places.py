@@ -20,7 +20,7 @@ from kernlens.model.instruction import Instructions
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.line_table import LineTable
 from kernlens.model.source_map import SourceMap, SourcePlace, StatedPlace
-from kernlens.model.source_path import joined
+from kernlens.model.source_path import is_nameless, joined
 from kernlens.model.stage import TEXT
 
 
@@ -58,8 +58,11 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
 
 
 def table_names(table: LineTable) -> dict[str, str]:
-    """Return the line table's names of the files that the stages call by their whole path."""
-    return {joined(table.directory, file.path): file.path for file in table.files if file.path}
+    """Return the line table's names of the files that the stages call by their whole path. The name of a source without
+    one, which each build may call otherwise, is that of ""."""
+    names = {joined(table.directory, file.path): file.path for file in table.files if file.path}
+    own = {path for number in set(table.files_of) if is_nameless(path := table.files[number].path)}
+    return names | dict.fromkeys([""] if len(own) == 1 else [], *own)
 
 
 def _stated(
@@ -85,4 +88,4 @@ def _stated(
 
 def renamed(place: SourcePlace, names: Mapping[str, str]) -> SourcePlace:
     """Return the place with its path as the line table has it."""
-    return replace(place, path=names.get(place.path, place.path))
+    return replace(place, path=names.get(place.path) or names.get("" if is_nameless(place.path) else "/", place.path))

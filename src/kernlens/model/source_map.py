@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, compress, islice, pairwise, repeat
@@ -171,14 +172,13 @@ class SourceMap(NearestNames):
     @cached_property
     def warning(self) -> str | None:
         """The known fault of the line table, in one sentence that can stand alone; None if there is none."""
-        counts = [
-            (function.name or f"a function at {self.offsets[function.code.start]:#x}", count)
-            for function in self.functions
-            if (count := sum(self.row_of[index] == LOST for index in function.code))
-        ]
-        if not counts:
+        counts = Counter[str]()
+        for function in self.functions or [CodeFunction("all", range(len(self.row_of)), 0, 0)]:
+            name = function.name or f"a function at {function.offset:#x}"
+            counts[name] += sum(self.row_of[index] == LOST for index in function.code)
+        if not counts.total():
             return None
-        parts = ", ".join(f"{count:,} in {name}" for name, count in counts)
+        parts = ", ".join(f"{count:,} in {name}" for name, count in counts.items() if count)
         origins = [self.origin(index) for index, row in enumerate(self.row_of) if row == LOST]
         told = origins.count(FROM_STAGE)
         if told:
@@ -187,7 +187,8 @@ class SourceMap(NearestNames):
             remedy = f"a recording with the compile stages tells more ({self.stages_by})"
         else:
             remedy = "the compile stages, which were kept, tell no line of them either"
-        return f"the compiler lost line rows, as it does in kernels with calls (instructions: {parts}); {remedy}"
+        why = "as it does in kernels with calls or inline assembly"
+        return f"the compiler lost line rows, {why} (instructions: {parts}); {remedy}"
 
     def _stated(self, index: int) -> StatedPlace | None:
         return self.stated[index] if self.stated else None

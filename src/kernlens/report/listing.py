@@ -58,13 +58,19 @@ LEAD = 2
 
 
 def disassembly(
-    program: Program, kernel: Kernel, besides: Sequence[Beside] = (), *, is_short: bool = False
+    program: Program,
+    kernel: Kernel,
+    besides: Sequence[Beside] = (),
+    *,
+    is_short: bool = False,
+    phases: Mapping[int, str] | None = None,
 ) -> list[str]:
     """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name, and
-    what the compiler left among them is named."""
+    what the compiler left among them is named. ``phases`` has the headings of others, by their first rows."""
     rows = _rows(kernel, ["  "] * len(kernel.instructions), _notes(kernel, besides), is_short=is_short)
-    for function in reversed(kernel.functions[1:]):
-        rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
+    headings = {function.code.start: function_name(function) for function in kernel.functions[1:]} or phases or {}
+    for row in sorted(headings, reverse=True):
+        rows[row:row] = ["", style(f"  {headings[row]}:", bold=True)]
     if trailer := kernel.trailer:
         row = bisect_left(kernel.instructions.offsets, trailer.offset)
         rows[row:row] = [style(f"  {trailer.offset:#06x}  {trailer}: no instructions", dim=True)]
@@ -84,8 +90,10 @@ def annotated(
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
+        from kernlens.report.phase_words import phase_headings
+
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        return [reason, *disassembly(program, kernel, besides, is_short=is_short)]
+        return [reason, *disassembly(program, kernel, besides, is_short=is_short, phases=phase_headings(kernel))]
     only = program.meant_line(only)
     listing = [] if only else _heading(program, kernel, besides)
     if only is None and _is_changed_by_debug(program):
@@ -232,13 +240,14 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
     words = figure_words(kernel)
     lines = [style(kernel_heading(program, kernel), bold=True), f"  {words}, {size}" if words else f"  {size}"]
-    if functions := kernel.functions[1:]:
+    if functions := [function for function in kernel.functions[1:] if function.name != kernel.name]:
         shown = [
             f"{function_name(function)} ({function.offset:#06x}, {plural(len(function.code), 'instruction')})"
             for function in functions[:MOST_FUNCTIONS]
         ]
         more = [f"{len(functions) - MOST_FUNCTIONS:,} more"] if len(functions) > MOST_FUNCTIONS else []
-        lines.append(f"  its code holds {plural(len(functions), 'function')}: {', '.join([*shown, *more])}")
+        words = "spliced part" if functions[0].is_spliced else "function"
+        lines.append(f"  its code holds {plural(len(functions), words)}: {', '.join([*shown, *more])}")
     if kernel.instructions.warning:
         lines.append(style(f"  {kernel.instructions.warning}", fg="yellow"))
     return [*lines, *_outside_words(program, kernel), ""]

@@ -11,6 +11,7 @@ import pytest
 
 import kernlens
 from kernlens import compile
+from kernlens.formats.listings.gen_assembly import read_gen_assembly_lines
 from kernlens.loading.absent_lines import ASSEMBLY
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -107,35 +108,33 @@ def test_assembly_without_an_instruction_shifts_nothing(device: str, tmp_path: P
     assert place.line == ROOT
 
 
-def test_kept_stages_do_not_bring_false_lines_back(device: str, tmp_path: Path) -> None:
-    program = compiled(tmp_path, device, THREE, stages=True)
+@pytest.mark.parametrize("text", [MULTIPLY, THREE])
+def test_kept_stages_tell_the_true_lines(device: str, text: str, tmp_path: Path) -> None:
+    program = compiled(tmp_path, device, text, stages=True)
     kernel = program.kernels["assembly"]
-    assert kernel.line_table_reason == ASSEMBLY
-    # IGC's listing has the instruction under its own line.
+    assert kernel.source_map is not None
+    assert kernel.line_warning is not None
+    assert kernel.variables == ()
+    assert kernel.source_map.place_at(root(kernel)) is not None
+    # IGC's listing has each instruction under its own line, from marks that it carried through the compile.
     (listing,) = (
         stage.listing
         for stage in program.build.snapshots
         if (stage.stage, stage.kernel, stage.form) == ("gen-assembly", "assembly", "text")
     )
-    before, _, _ = listing.partition("math.sqt")
-    assert before[before.rindex("// Line ") :].startswith(f"// Line {ROOT}:")
+    listed = read_gen_assembly_lines(listing).places
+    pairs = [(ours, theirs) for ours, theirs in zip(kernel.source_map.places, listed, strict=False) if ours and theirs]
+    assert len(pairs) > len(kernel.instructions) / 3
+    assert [ours.line for ours, _ in pairs] == [theirs.line for _, theirs in pairs]
 
 
 def test_annotate_says_why(tmp_path: Path) -> None:
-    compiled(tmp_path, "dg2", THREE, stages=True)
-    command = [
-        sys.executable,
-        "-m",
-        "kernlens",
-        "annotate",
-        str(tmp_path / "a.klens"),
-        "--kernel",
-        "assembly",
-        "--json",
-    ]
+    program = compiled(tmp_path, "dg2", THREE)
+    (tmp_path / "a.bin").write_bytes(program.build.binary)
+    command = [sys.executable, "-m", "kernlens", "annotate", str(tmp_path / "a.bin"), "--kernel", "assembly", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    (program,) = json.loads(done.stdout)["programs"]
-    assert program["kernels"][0]["line_table_reason"] == ASSEMBLY
+    (document,) = json.loads(done.stdout)["programs"]
+    assert document["kernels"][0]["line_table_reason"] == ASSEMBLY
 
 
 def test_a_program_that_was_linked(tmp_path: Path) -> None:

@@ -79,16 +79,33 @@ def test_another_function_is_not_taken() -> None:
     assert read_visa_llvm_lines("\x00 garbage", CodegenFunctions("")).lines == []
 
 
-@pytest.mark.parametrize(("assembly", "counts"), [("", True), (r"{\0A}\0A", False), ("mov %0 %1", False)])
-def test_numbers_tell_nothing_in_a_kernel_with_inline_assembly(assembly: str, counts: bool) -> None:
-    """The compiler numbers the instructions of the assembly in vISA, and not here; of ``{ }`` nobody knows."""
+@pytest.mark.parametrize(
+    ("assembly", "statements"),
+    [
+        ("", 0),
+        (r"{\0A}\0A", 0),
+        ("mov %0 %1", 1),
+        (r"{\0A.decl T v_type=G type=f num_elts=16\0A  fence_sw\0A(P1) mov (M1, 16) T(0,0)<1> 0xA:ud\0A}", 2),
+        (r"here:\0Amov %0 %1", None),
+    ],
+)
+def test_behind_inline_assembly_its_statements_are_counted(assembly: str, statements: int | None) -> None:
+    """The compiler numbers the statements of the assembly in vISA, and not here; of a label nobody knows."""
     call = f'  %b = call i32 asm sideeffect "{assembly}", "=rw,rw"(i32 %a), !dbg '
     codegen = CodegenFunctions(CODEGEN.replace("  %b = call i32 @f(i32 %a) #7, !dbg ", call) + NODES)
     shown = SHOWN.replace("  %b = call i32 @f(i32 %a) #1, !dbg ", call)
-    assert [start.number for start in read_visa_starts(shown, codegen)] == ([3, 4, 7, 9] if counts else [])
-    assert bool(read_visa_ranges(shown, codegen)) == counts
-    assert bool(read_visa_values(shown)) == counts
+    starts = [] if statements is None else [3, 4, 7 + statements, 9 + statements]
+    assert [start.number for start in read_visa_starts(shown, codegen)] == starts
+    assert list(read_visa_values(shown)) == starts
+    assert {part.start for part in read_visa_ranges(shown, codegen).values()} == set(starts)
     assert read_visa_llvm_lines(shown, codegen).places == [FIVE, SIX, None, None, SIX, FIVE]
+
+
+def test_what_is_before_inline_assembly_has_a_smaller_number() -> None:
+    """Blocks stand in another order here than in vISA, at times."""
+    call = '  %b = call i32 asm "mov %0 %1", "=rw,rw"(i32 %a)\t\t; visa id: 5\n'
+    text = f"{call}  %c = add i32 %b, 1\t\t; visa id: 5\n  %d = add i32 %a, 1\t\t; visa id: 4\n"
+    assert read_visa_values(text) == {4: "%d", 5: "%b", 6: "%c"}
 
 
 def snapshot(stage: str, kernel: str | None, text: str, ending: str, attempt: int = 1) -> Snapshot:

@@ -53,7 +53,11 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     for name, rows in rows_of.items():
         actions = [access.action for row in rows if (access := facts.kinds[row].access) is not None]
         counts = [_count(actions.count(action), action) for action in (STORE, LOAD) if action in actions]
-        why = " or a function that is not inlined takes its address" if facts.kernel.functions else ""
+        why = (
+            " or a function that is not inlined takes its address"
+            if any(not each.is_spliced for each in facts.kernel.functions[1:])
+            else ""
+        )
         size = (
             f"; the kernel has {own:,} bytes of private memory per work-item"
             if (own := resources.private_bytes_per_work_item)

@@ -62,6 +62,7 @@ from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.loop_answer import trips_document, trips_words, weights_of
+from kernlens.report.phase_words import phase_headings
 from kernlens.report.program_document import function_document, kernel_document, program_document
 from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table
@@ -166,6 +167,8 @@ def costliest_table(
     above = [*heading(program, kernel)[:-1], *_mix(kernel), *unknown_spills, *peak_words(kernel), *estimate, ""]
     if kernel.functions:
         above += [*_functions_table(kernel, messages, width), ""]
+    if phases := phase_headings(kernel):
+        above += [*(f"  {phase}" for phase in phases.values()), ""]
     above += _registers(program, kernel, count, has_pressure, width)
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]

@@ -6,15 +6,17 @@ nothing has the number of the next that did, or none. The instructions have ``!d
 and their numbers are its own: LLVM counts them anew for each function that it prints. The code generator's IR,
 ``llvm-codegen``, of the same attempt defines them: it has the very same function, instruction by instruction, and each
 number here stands for one number there. The instructions of a function that differs there get no source place.
-Where a kernel has inline assembly, the numbers of vISA are others: its text counts as nothing here, and instruction by
-instruction there. Then no number here tells anything.
+Where a kernel has inline assembly, the numbers of vISA are others: its text counts as nothing here, and statement by
+statement there. So to every number behind it the statements of the text are added.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from kernlens.formats.listings.llvm_ir import LlvmInstruction, llvm_rows, read_llvm_instructions
@@ -26,8 +28,9 @@ from kernlens.model.stage_map import StageRows
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*; visa id: (\d+)\s*$")
 _VALUE = re.compile(r'\s*(%(?:"[^"]*"|[-\w.$]+)) = ')
-#: Assembly of the program's own that has an instruction.
-_ASSEMBLY = re.compile(r' asm (?:(?!asm )[a-z]+ )*"(?!\s*")')
+#: Assembly of the program's own, and what of its statements takes no number (declarations, braces), and what does.
+_ASSEMBLY = re.compile(r' asm (?:(?!asm )[a-z]+ )*"([^"]*)"')
+_UNNUMBERED, _NUMBERED = re.compile(r"[.{}].*|"), re.compile(r"(?:\([^()]*\)\s*)?[a-z][\w.]*(?:\s.*)?")
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
@@ -93,19 +96,17 @@ class VisaStart(NamedTuple):
 def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     """Read where each LLVM instruction begins in vISA, by number. Of several with one number, the last one became it.
     Functions that differ from ``codegen`` are left out, as their places are not known."""
-    if _ASSEMBLY.search(text):
-        return []
     parts = LlvmParts(text)
     lines = parts.rows
+    numbers = _numbers(lines)
     starts: dict[int, VisaStart] = {}
     for function, instructions in _by_function(parts).items():
         locations = codegen.locations(instructions, lines)
         for instruction, location in zip(instructions, locations or (), strict=locations is not None):
-            line = lines[instruction.line - 1]
-            if match := _ID.search(line):
+            line, number = lines[instruction.line - 1], numbers.get(instruction.line)
+            if number is not None:
                 # A mark of the kernel's first line, which becomes no instruction: the compiler's own code has its number.
                 place, calls = _NOWHERE if "@llvm.genx.GenISA.CatchAllDebugLine(" in line else location
-                number = int(match[1][:9])
                 starts[number] = VisaStart(number, function, place, calls, line.startswith(_BRANCHES))
     return [starts[number] for number in sorted(starts)]
 
@@ -114,18 +115,18 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     """Map lines of the stage ``llvm-codegen`` to the numbers of the vISA instructions that are certainly of the LLVM
     instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
     the branch. Functions that differ from ``codegen`` are left out."""
-    if _ASSEMBLY.search(text):
-        return {}
     parts = LlvmParts(text)
     lines = parts.rows
+    known = _numbers(lines)
     starts: dict[int, tuple[int, bool]] = {}
     for function, instructions in _by_function(parts).items():
         if codegen.locations(instructions, lines) is None:
             continue
         for instruction, line_number in zip(instructions, codegen.lines_of(function), strict=True):
             line = lines[instruction.line - 1]
-            if (match := _ID.search(line)) and "@llvm.genx.GenISA.CatchAllDebugLine(" not in line:
-                starts[int(match[1][:9])] = line_number, line.startswith(_BRANCHES)
+            number = known.get(instruction.line)
+            if number is not None and "@llvm.genx.GenISA.CatchAllDebugLine(" not in line:
+                starts[number] = line_number, line.startswith(_BRANCHES)
     numbers = sorted(starts)
     ranges = {}
     for number, following in zip(numbers, [*numbers[1:], 0], strict=False):
@@ -145,13 +146,31 @@ def read_visa_values(text: str) -> dict[int, str | None]:
     """Read, by the number of the first vISA instruction of each LLVM instruction, ascending, the name of the value that
     it makes (``%add4.i``), None where it makes none. Of several with one number, the last one became it."""
     values: dict[int, str | None] = {}
-    if _ASSEMBLY.search(text):
-        return values
-    for line in text.split("\n"):
-        if match := _ID.search(line):
-            value = _VALUE.match(line)
-            values[int(match[1][:9])] = value[1] if value else None
+    lines = text.split("\n")
+    for at, number in _numbers(lines).items():
+        value = _VALUE.match(lines[at - 1])
+        values[number] = value[1] if value else None
     return dict(sorted(values.items()))
+
+
+def _numbers(lines: Sequence[str]) -> dict[int, int]:
+    """Return the number of the first vISA instruction of each line that has one, by the lines' numbers in the text; nothing
+    if a statement of assembly is not understood. It is the line's own number, and one more for each statement of assembly
+    before it: blocks may stand here in another order than in vISA, so what is before it is what has a smaller number."""
+    numbered = {at: int(match[1][:9]) for at, line in enumerate(lines, 1) if (match := _ID.search(line))}
+    added: list[tuple[int, int, int]] = []
+    for at, line in enumerate(lines, 1):
+        for match in _ASSEMBLY.finditer(line) if " asm " in line else ():
+            statements = [each.strip() for each in match[1].replace("\\09", " ").split("\\0A")]
+            counted = [each for each in statements if not _UNNUMBERED.fullmatch(each)]
+            if at not in numbered or not all(map(_NUMBERED.fullmatch, counted)):
+                return {}
+            added.append((numbered[at], at, len(counted)))
+    if not added:
+        return numbered
+    added.sort()
+    counts = [0, *accumulate(count for _, _, count in added)]
+    return {at: number + counts[bisect_left(added, (number, at))] for at, number in numbered.items()}
 
 
 def _bare(line: str) -> str:

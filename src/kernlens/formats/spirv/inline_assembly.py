@@ -15,7 +15,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.formats.spirv.words import HEADER_WORDS, read_words, text_of
 from kernlens.model.reach import reached
 
-_OP_ENTRY_POINT, _OP_CAPABILITY, _OP_DECORATE, _OP_ASM, _OP_ASM_CALL = 15, 17, 71, 5610, 5611
+_OP_NAME, _OP_ENTRY_POINT, _OP_CAPABILITY, _OP_DECORATE, _OP_ASM, _OP_ASM_CALL = 5, 15, 17, 71, 5610, 5611
 _ASM_CAPABILITY, _LINKAGE = 5606, 41
 #: The part of a module that holds the header and more capabilities than there are.
 _HEAD_BYTES = 1 << 12
@@ -56,9 +56,19 @@ def kernels_with_assembly(modules: Iterable[memoryview]) -> frozenset[str]:
     )
 
 
+def assembly_functions(data: memoryview) -> list[tuple[str, str]]:
+    """Return the functions of a module that have assembly, by their names ("" for one without), each with one of its texts.
+    Raises FormatError if the module is damaged."""
+    if not is_spirv(data) or not _has_capability(read_words(data[:_HEAD_BYTES])[0]):
+        return []
+    module = _Module(read_words(data)[0])
+    return [(module.names.get(function, ""), text) for function, text in module.calls]
+
+
 class _Module:
     """``entries``: the kernels' functions. ``named``: the numbers that each function names. ``linked``: the names by which
-    functions are imported and exported. ``own``: the functions that have assembly."""
+    functions are imported and exported. ``own``: the functions that have assembly; ``calls``: these with each text;
+    ``names``: what else has a name."""
 
     def __init__(self, words: array[int]) -> None:
         from kernlens.formats.spirv import control_flow as flow  # Few modules hold assembly.
@@ -67,7 +77,9 @@ class _Module:
         self.named: dict[int, set[int]] = {}
         self.linked: dict[int, str] = {}
         self.own: set[int] = set()
-        texts: set[int] = set()
+        self.calls: list[tuple[int, str]] = []
+        self.names: dict[int, str] = {}
+        texts: dict[int, str] = {}
         function = 0
         for opcode, operands in flow.instructions(words):
             count = len(operands)
@@ -75,8 +87,10 @@ class _Module:
                 self.entries[text_of(operands, 2, count)[0]] = operands[1]
             elif opcode == _OP_DECORATE and count > 2 and operands[1] == _LINKAGE:
                 self.linked[operands[0]] = text_of(operands, 2, count)[0]
-            elif opcode == _OP_ASM and count > 4 and not _empty().fullmatch(text_of(operands, 4, count)[0]):
-                texts.add(operands[1])
+            elif opcode == _OP_NAME and count > 1:
+                self.names[operands[0]] = text_of(operands, 1, count)[0]
+            elif opcode == _OP_ASM and count > 4 and not _empty().fullmatch(text := text_of(operands, 4, count)[0]):
+                texts[operands[1]] = text
             elif opcode == flow.OP_FUNCTION:
                 function = operands[1]
                 self.named[function] = set()
@@ -84,6 +98,7 @@ class _Module:
                 self.named[function].update(operands)
                 if opcode == _OP_ASM_CALL and count > 2 and operands[2] in texts:
                     self.own.add(function)
+                    self.calls.append((function, texts[operands[2]]))
 
 
 def _has_capability(words: array[int]) -> bool:
