@@ -16,7 +16,10 @@ from tests.browser.conftest import Open
 SPILLING = re.compile(
     r"Registers spill: line (\d+) holds (\d+) of the (\d+) registers live at the peak, (\d+) for certain\."
 )
-COSTLIEST = re.compile(r"Line (\d+) has ([\d,]+) of the ([\d,]+) instructions in the line table: no line has more\.")
+COSTLIEST = re.compile(
+    r"By the line table, line (\d+) has ([\d,]+) of the ([\d,]+) instructions \(([\d.]+)%\)"
+    r"(?:, in .*)?: no line has more\."
+)
 
 
 #: The first row in sight of each pane that is lit, with its line.
@@ -30,13 +33,22 @@ LIT = """() => ["source", "gen"].map(pane => {
 })"""
 
 
+#: Top of the source pane, where its first lit row is, and the pane's height.
+MIDDLE = """() => {
+  const scroller = document.getElementById("kernlens").shadowRoot.querySelector(".source .cm-scroller");
+  const isLit = cell => getComputedStyle(cell).getPropertyValue("--bar").trim() !== "";
+  const box = scroller.getBoundingClientRect();
+  return [box.top, [...scroller.querySelectorAll(".cm-gutterElement")].find(isLit).getBoundingClientRect().top, box.height];
+}"""
+
+
 @pytest.mark.parametrize(("source", "name"), [("diffuse.cl", "diffuse_pde"), ("sharpen.cl", "sharpen_hblur")])
 def test_the_first_answer_at_first_sight(open_report: Open, darktable_kernels: Path, source: str, name: str) -> None:
     programs = kernlens.compile(darktable_kernels / source, "dg2", toolchain=SYSTEM)
     kernel = next(program.kernels[name] for program in programs if name in program.kernels)
     viewer = open_report(explore_document(programs, title=source), at=f"#k={name}")
-    words = viewer.text(".answer span")
-    button = viewer.find(".answer button")
+    words = viewer.find(".answer span").first.inner_text()
+    button = viewer.find(".answer button").first
     if source == "diffuse.cl":
         match = SPILLING.fullmatch(words)
         assert match, words
@@ -52,6 +64,10 @@ def test_the_first_answer_at_first_sight(open_report: Open, darktable_kernels: P
         counts = {line: sum(map(len, code.runs)) for (_, line), code in kernel.source_map.lines.items()}
         assert counts[int(match[1])] == int(match[2]) == max(counts.values())
         assert int(match[3].replace(",", "")) == len(kernel.instructions)
+        assert float(match[4]) == pytest.approx(100 * int(match[2]) / len(kernel.instructions), abs=0.051)
+    # In the middle of the pane: what comes before it is seen, and what follows.
+    top, middle, height = viewer.tab.evaluate(MIDDLE)
+    assert top < middle < top + height * 0.75
     # The page opens on it: it is lit in all panes, and in sight, before anything is clicked.
     assert viewer.tab.evaluate(LIT) == [["source", int(match[1])], ["gen", int(match[1])]]
     assert viewer.find("footer .pinned").inner_text() == ""

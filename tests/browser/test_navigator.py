@@ -172,7 +172,7 @@ def test_names_of_a_file_are_texts(open_report: Open) -> None:
     kernels = [Listed(name, "x.cl") for name in hostile]
     viewer = open_report(many_kernels(kernels, [(10 - row, 16, 0) for row in range(4)]))
     assert viewer.find("nav img").count() == 0
-    assert "<img src=x onerror=alert(1)>" in rows(viewer)[1]
+    assert "<img src=x onerror=alert(" in rows(viewer)[1]
     # Far more than fits is cut in the row; its title has all of it.
     assert "…" in viewer.find("nav .k > .name").nth(1).inner_text()
     assert "a" * 5000 in str(viewer.find("nav .k .heard").nth(1).text_content())

@@ -14,6 +14,11 @@ from tests.tree import ROOT
 
 AXE = ROOT / "viewer/node_modules/axe-core/axe.min.js"
 
+#: The rules that a theme, or colours that the system forces, can break: the others see no colours.
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+#: Whether each state is seen in both themes, and in colours that the system forces.
+IS_WHOLE = bool(os.environ.get("KERNLENS_WHOLE"))
+
 #: Two frames, in which what changed is drawn.
 RESTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 
@@ -23,6 +28,7 @@ class Viewer:
 
     def __init__(self, tab: Page) -> None:
         self.tab = tab
+        self.turn = 0
         self.ready()
 
     def ready(self) -> None:
@@ -101,7 +107,7 @@ class Viewer:
             )
         )
 
-    def axe(self) -> list[str]:
+    def axe(self, *, only_colours: bool = False) -> list[str]:
         """Return what axe-core finds, rule by rule with the first elements: in the theme that is shown."""
         # Through the debugger's protocol: the page's policy lets no other script in.
         if not AXE.exists():
@@ -111,10 +117,12 @@ class Viewer:
         session = self.tab.context.new_cdp_session(self.tab)
         if session.send("Runtime.evaluate", {"expression": "typeof axe"})["result"]["value"] == "undefined":
             session.send("Runtime.evaluate", {"expression": AXE.read_text()})
+        options = {"resultTypes": ["violations"], **({"runOnly": OF_COLOURS} if only_colours else {})}
         answer: dict[str, Any] = session.send(
             "Runtime.evaluate",
             {
-                "expression": """axe.run(document, {resultTypes: ["violations"]}).then(found => JSON.stringify(found.violations
+                "expression": f"axe.run(document, {json.dumps(options)})"
+                + """.then(found => JSON.stringify(found.violations
                   .map(({id, nodes}) => `${id} (${nodes.length}): ` + nodes.slice(0, 3).map(({html, any}) =>
                     html.slice(0, 160) + " " + (any[0]?.message ?? "").slice(0, 160)).join(" | "))))""",
                 "awaitPromise": True,
@@ -125,11 +133,26 @@ class Viewer:
         return violations
 
     def axe_in_both_themes(self) -> list[str]:
-        """Return what axe-core finds in the light theme and in the dark one."""
+        """Return what axe-core finds in the light theme and, of colours, in the dark one."""
         violations = []
         for theme in ("light", "dark"):
             self.tab.emulate_media(color_scheme=theme)
-            violations += [f"{theme}: {each}" for each in self.axe()]
+            violations += [f"{theme}: {each}" for each in self.axe(only_colours=theme == "dark" and not IS_WHOLE)]
+        return violations + (self.axe_in_forced_colours() if IS_WHOLE else [])
+
+    def axe_in_turn(self) -> list[str]:
+        """Return what axe-core finds in the theme whose turn it is; in every way under ``KERNLENS_WHOLE``."""
+        if IS_WHOLE:
+            return self.axe_in_both_themes()
+        self.turn += 1
+        self.tab.emulate_media(color_scheme="light" if self.turn % 2 else "dark")
+        return self.axe()
+
+    def axe_in_forced_colours(self) -> list[str]:
+        """Return what axe-core finds of colours that the system forces, as for readers who need more contrast."""
+        self.tab.emulate_media(forced_colors="active")
+        violations = [f"forced: {each}" for each in self.axe(only_colours=True)]
+        self.tab.emulate_media(forced_colors="none")
         return violations
 
     def cut_texts(self) -> list[str]:

@@ -11,7 +11,7 @@ import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
-import { type Entry, entriesOf, slower } from "./frame/kernels";
+import { type Entry, entriesOf, firstOf } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
 import { Navigator } from "./frame/navigator";
@@ -66,10 +66,9 @@ export class App implements Page {
     this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"), (entry, line) => void this.begin(entry, line));
     this.search = new Searching(this, this.list, () => this.showKernels());
     this.share = new Share(new Sharing(this));
-    this.header = new Header(this.search.field.element, this.share.button, {
+    this.header = new Header(this.search.field.element, this.share.button, this.pinning, {
       pickKernel: () => this.showKernels(),
       peak: () => this.pinning.peak(),
-      goToLine: (key) => void this.pinning.goToLine(key),
       help: () => this.help(),
       theme: () => this.turnTheme(),
     });
@@ -125,7 +124,7 @@ export class App implements Page {
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
     const failed = state.kernel === "" ? index.programs.find(({ id, kernels }) => id === state.program && kernels.name.length === 0) : undefined;
-    const chosen = entry ?? entries.sort(slower)[0];
+    const chosen = entry ?? firstOf(entries);
     if (failed !== undefined || chosen === undefined) return this.openFailed(failed ?? index.programs[0] ?? null, "replace");
     await this.open(chosen, "replace");
   }

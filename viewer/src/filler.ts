@@ -7,7 +7,7 @@ import { answerOf, linesMissing } from "./frame/answer";
 import { type Kind, NAMES, type Slot } from "./frame/slot";
 import { failure } from "./frame/message";
 import { picker, shortest } from "./frame/tabs";
-import { noStages, unread, withoutKernel } from "./no_stages";
+import { noStages, unread, withoutCode, withoutKernel } from "./no_stages";
 import type { Page } from "./page";
 import { CodePane } from "./panes/code";
 import { SourcePane } from "./panes/source";
@@ -174,8 +174,8 @@ export class Filler {
   private code(slot: Slot, kernel: Kernel): void {
     if (kernel.row < 0) return slot.message(h("p", {}, `There is no machine code: ${withoutKernel(kernel)}`));
     if (kernel.problem !== null) return unread(slot, kernel, this.page);
-    if (kernel.code.count === 0)
-      return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
+    if (kernel.code.count === 0) return withoutCode(slot, kernel);
+    slot.unfold("code");
     const pane = new CodePane(kernel, this.isShort, this.pinning);
     slot.show(pane);
     pane.blocks.show(this.hasBlocks);
@@ -249,8 +249,8 @@ export class Filler {
     if (slot.path === "" && edited !== null) return edited;
     if (compiler?.hasMade(kernel.program) && (compiler.paneOf(kernel.program, slot.path) !== null || kernel.files.includes(slot.path))) return slot.path;
     if (kernel.files.includes(page.state.line?.path ?? "")) return page.state.line?.path ?? "";
-    const answer = kernel.row < 0 || kernel.problem !== null ? null : answerOf(kernel);
-    return answer !== null ? kernel.files[kernel.places.keyFile[answer.key]] : (this.files()[0] ?? kernel.files[0] ?? "");
+    const answer = answerOf(kernel);
+    return answer !== null && answer.key >= 0 ? kernel.files[kernel.places.keyFile[answer.key]] : (this.files()[0] ?? kernel.files[0] ?? "");
   }
 
   /** Files with code of this kernel, most first. */

@@ -69,15 +69,16 @@ export class Links {
   }
 
   /** Selectors of these instructions, and of what comes from their line in the other panes. */
-  private selectors({ key }: Target, rows: Int32Array): string[] {
+  private selectors(target: Target, rows: Int32Array): string[] {
+    const { key } = target;
     return this.layout.slots.flatMap(({ linked, number }) =>
-      linked?.kind === "code" ? Array.from(rows.subarray(0, 2000), (row) => `.slot${number} .R${row}`) : linked?.kind === "stage" && key >= 0 ? [`.slot${number} .L${key}`] : [],
+      linked !== null && areOf(linked, target) ? Array.from(rows.subarray(0, 2000), (row) => `.slot${number} .R${row}`) : linked?.kind === "stage" && key >= 0 ? [`.slot${number} .L${key}`] : [],
     );
   }
 
   /** Editor lines of a pane that are lit by a target. */
   lines(target: Target, linked: Linked): Int32Array {
-    if (target.rows !== undefined && linked.kind === "code") return target.rows.map((row) => linked.lineOf(row));
+    if (target.rows !== undefined && areOf(linked, target)) return target.rows.map((row) => linked.lineOf(row));
     if (this.exact && target.row >= 0 && linked.kind !== "source")
       return (this.exactRows(target, linked) ?? new Int32Array(0)).map((row) => linked.lineOf(row));
     return linked.linesOf({ key: target.key, exact: null });
@@ -230,6 +231,11 @@ export class Links {
     const text = parts.join(" · ");
     if (slot.told.textContent !== text) slot.told.textContent = text;
   }
+}
+
+/** Whether the rows that a target means are this pane's: they are of the machine code, but for those of a stage where there is none. */
+function areOf(linked: Linked, { linked: from }: Target): boolean {
+  return from.kind === "stage" ? linked === from : linked.kind === "code";
 }
 
 /** Rows that one rule marks. */

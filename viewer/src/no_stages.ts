@@ -28,6 +28,14 @@ export function noStages(slot: Slot, kernel: Kernel, page: Page): void {
   slot.message(h("p", {}, sentence(reason)), ...parts, command === null ? "" : h("p", {}, "To have them: ", h("code", {}, command), " ", copy));
 }
 
+/** Says why a kernel has no machine code; what it was made from has the room, if there is anything. */
+export function withoutCode(slot: Slot, { missing, stages }: Kernel): void {
+  const reason = `There is no machine code to show: ${missing.code ?? "the kernel is empty"}`;
+  if (stages.some((stage) => stage.missing === null)) slot.fold("code", reason);
+  else slot.unfold("code");
+  slot.message(h("p", {}, reason));
+}
+
 /** Why a program that is open in the editor has no kernel. */
 export function withoutKernel({ program }: Kernel): string {
   return program.ok ? "the program holds no kernel." : "the source does not compile. The errors stand below their lines; it compiles again when they are mended.";

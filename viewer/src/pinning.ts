@@ -1,7 +1,7 @@
 import type { Advice } from "./document/advice";
 import { h, fill } from "./dom";
 import { adviceSheet } from "./frame/advice";
-import { answerOf } from "./frame/answer";
+import { type Answer, type AnswerActions, answerOf } from "./frame/answer";
 import { Inspector } from "./frame/inspector";
 import { peakSheet } from "./frame/peak";
 import type { Kernel } from "./document/kernel";
@@ -10,6 +10,7 @@ import { Links, type Target } from "./links";
 import { tokenWords } from "./machine/explain";
 import type { Named } from "./machine/named";
 import type { Page } from "./page";
+import { StagePane } from "./panes/stage";
 import { CodePane, type CodeSurroundings } from "./panes/code";
 import type { Linked } from "./panes/linked";
 import type { How, State } from "./state";
@@ -21,7 +22,7 @@ const DOCKED = matchMedia("(min-width: 1900px)");
 const MOST = 2000;
 
 /** What the pointer, the cursor and clicks light up, and what stays lit; the panel below says it in words. */
-export class Pinning implements CodeSurroundings {
+export class Pinning implements CodeSurroundings, AnswerActions {
   readonly links: Links;
   readonly element = h("div", { class: "under" });
   private detail!: Inspector;
@@ -168,7 +169,24 @@ export class Pinning implements CodeSurroundings {
     if (kernel === null || code === null) return;
     const { places } = kernel;
     const source = key < 0 ? null : await this.page.file(kernel.files[places.keyFile[key]]);
-    const target = source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: Math.max(0, source.lineNow(places.keyLine[key] - 1)), row: -1, key, rows };
+    this.pinRows(kernel, source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: Math.max(0, source.lineNow(places.keyLine[key] - 1)), row: -1, key, rows });
+  }
+
+  trialsOf({ program }: Kernel): (() => void) | null {
+    return this.page.compiler?.canTry(program) === true ? () => this.advice() : null;
+  }
+
+  /** Pins what the kernel opens on. */
+  async goToAnswer(answer: Answer): Promise<void> {
+    const { kernel } = this.page;
+    if (answer.key >= 0) return this.goToLine(answer.key);
+    const target = this.targetOfAnswer(answer);
+    if (kernel !== null && target !== null) this.pinRows(kernel, target);
+  }
+
+  private pinRows(kernel: Kernel, target: Target): void {
+    const slot = this.page.layout.slotOf(target.linked);
+    if (slot !== null) this.page.layout.bringToFront(slot);
     this.links.exact = false;
     this.links.register = null;
     target.linked.pane.show(target.line);
@@ -255,17 +273,27 @@ export class Pinning implements CodeSurroundings {
     this.bring(target);
   }
 
-  /** Lights the line to look at first in all panes, and brings it into sight: what a kernel opens on where nothing is pinned. */
+  /** Lights what to look at first in all panes, and brings it into sight: what a kernel opens on where nothing is pinned. */
   private lead(kernel: Kernel): void {
     const { links } = this;
-    const source = this.page.layout.of("source")?.linked;
-    const key = kernel.row < 0 || kernel.problem !== null ? undefined : answerOf(kernel)?.key;
-    if (key === undefined || source == null) return;
-    const [line] = source.linesOf({ key, exact: null });
-    if (line === undefined) return;
-    links.lead = { linked: source, line, row: -1, key };
+    const answer = answerOf(kernel);
+    const target = answer === null ? null : this.targetOfAnswer(answer);
+    if (target === null) return;
+    links.lead = target;
     links.hover(kernel, null);
-    this.show(links.lead, this.led !== "");
+    this.show(target, this.led !== "");
+  }
+
+  /** The line of an answer in the source, or the rows that it names; null where the pane with it is not there. */
+  private targetOfAnswer({ key, rows, stage }: Answer): Target | null {
+    if (rows === null) {
+      const source = this.page.layout.of("source")?.linked;
+      const line = source?.linesOf({ key, exact: null })[0];
+      return source == null || line === undefined ? null : { linked: source, line, row: -1, key };
+    }
+    const linked = stage === null ? this.codePane : (this.page.layout.of("stage")?.linked ?? null);
+    const isThere = linked !== null && (stage === null || (linked instanceof StagePane && linked.stage.name === stage));
+    return isThere ? { linked, line: linked.lineOf(rows[0]), row: rows[0], key, rows } : null;
   }
 
   /** Brings what is pinned, and what belongs to it, into sight: after the panel is there, which takes its height from the panes. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { Kernel } from "../src/document/kernel";
-import { answerOf, unanswered } from "../src/frame/answer";
+import type { Kernel, Stage } from "../src/document/kernel";
+import { adviceFor, answerOf, unanswered } from "../src/frame/answer";
+import { firstOf, type Entry } from "../src/frame/kernels";
 import { inlined } from "./sample";
 
 /** A kernel whose lines 3, 5 and 7 of two files have these figures. */
@@ -12,8 +13,21 @@ async function kernel(instructions: number[], spills: number[]): Promise<Kernel>
   return built;
 }
 
+/** The same without lines, and without code but with this PTX, its rows of these keys. */
+async function written(lines: string[], keys: number[]): Promise<Kernel> {
+  const built = await kernel([0, 0, 0], [0, 0, 0]);
+  const numbers = Int32Array.from(lines, (_, row) => row + 1);
+  const stage = { name: "ptx", missing: null, lines, numbers, of: (key: number) => Int32Array.from(keys.flatMap((each, row) => (each === key ? [row] : []))) };
+  Object.assign(built, { code: { ...built.code, count: 0 }, stages: [stage as unknown as Stage] });
+  built.missing.code = "nvdisasm is not here; install it";
+  return built;
+}
+
+const PTX = [".reg .b32 %r<3>;", "ld.param.u64 %rd1, [p];", "@%p1 bra $L__BB0_2;", "$L__BB0_1:", "mul.f32 %f2, %f1, %f1;", "add.f32 %f2, %f2, %f1;", "@!%p2 bra $L__BB0_1;", "$L__BB0_2:", "ret;"];
+
 test("of a kernel that spills nothing it is the line with the most instructions, of equal ones the first", async () => {
-  expect(answerOf(await kernel([1, 3, 3], [0, 0, 0]))).toEqual({ key: 1, sentence: "Line 5 has 3 of the 5 instructions in the line table: no line has more." });
+  const sentence = "By the line table, line 5 has 3 of the 5 instructions (60.0%), in a loop: no line has more.";
+  expect(answerOf(await kernel([1, 3, 3], [0, 0, 0]))).toEqual({ key: 1, rows: null, stage: null, name: "line 5", sentence });
 });
 
 test("of one that spills it is the line whose values hold most registers at the peak", async () => {
@@ -21,32 +35,65 @@ test("of one that spills it is the line whose values hold most registers at the 
   const { peak } = spilling.code;
   if (peak === null) throw new Error("the sample has a peak");
   peak.held = [{ line: [0, 5], origin: null, registers: Int32Array.of(2, 3) }, { line: null, origin: "arguments", registers: Int32Array.of(4, 5, 6) }];
-  expect(answerOf(spilling)).toEqual({ key: 1, sentence: "Registers spill: line 5 holds 2 of the 5 registers live at the peak, 0 for certain." });
+  expect(answerOf(spilling)).toMatchObject({ key: 1, sentence: "Registers spill: line 5 holds 2 of the 5 registers live at the peak, 0 for certain." });
   // Arguments alone are no line.
   peak.held = peak.held.slice(1);
-  expect(answerOf(spilling)).toEqual({ key: 2, sentence: "Registers spill: line 7 moves 64 of the 64 bytes to memory and back." });
+  expect(answerOf(spilling)).toMatchObject({ key: 2, sentence: "Registers spill: line 7 moves 64 of the 64 bytes to memory and back." });
 });
 
-test("without lines there is no answer", async () => {
-  expect(answerOf(await kernel([0, 0, 0], [0, 0, 0]))).toBeNull();
+test("without lines it is the block with the most instructions, with its longest wait, and why no line is known", async () => {
+  const built = await kernel([0, 0, 0], [0, 0, 0]);
+  built.missing.lines = "the program was built without debug data; build with -g to get one";
+  const answer = answerOf(built);
+  const sizes = Array.from(built.code.blocks, (first, block) => built.code.blockEnd(block) - first);
+  const most = Math.max(...sizes);
+  expect(answer).toMatchObject({ key: -1, stage: null, name: `block B${sizes.indexOf(most)}` });
+  expect(answer?.rows?.length).toBe(most);
+  expect(answer?.sentence).toContain(` has ${most} of the 5 instructions (${(20 * most).toFixed(1)}%)`);
+  expect(unanswered(built)).toBe("Which line costs most is not known: the program was built without debug data; build with -g to get one.");
+  Object.assign(built.code.waits ?? {}, { cycles: Int32Array.of(0, 24, 0, 0, 0), rows: Int32Array.of(1) });
+  expect(answerOf(built)?.sentence).toContain(" Its longest wait is 24 cycles, at 0x");
+  expect(unanswered(await kernel([1, 3, 3], [0, 0, 0]))).toBeNull();
+});
+
+test("of code that is not decoded its PTX tells the line with the most instructions, and says that it is PTX", async () => {
+  const lined = await written(PTX, [0, 0, 0, 1, 1, 1, 1, 2, 2]);
+  expect(answerOf(lined)).toEqual({ key: 1, rows: null, stage: "ptx", name: "line 5", sentence: "Line 5 has 3 of the 6 instructions of its PTX (50.0%): no line has more." });
+  expect(unanswered(lined)).toBe("What it is in machine code is not known: nvdisasm is not here; install it.");
+});
+
+test("and without lines the largest block of the PTX", async () => {
+  const bare = await written(PTX, []);
+  expect(answerOf(bare)).toMatchObject({ key: -1, rows: Int32Array.of(3, 4, 5, 6), name: "the block at $L__BB0_1" });
+  expect(answerOf(bare)?.sentence).toBe("The block at $L__BB0_1 has 3 of the 6 instructions of its PTX (50.0%): no block has more.");
+  expect(unanswered(bare)).toMatch(/^Which line costs most is not known: nvdisasm/);
 });
 
 test("what fills the code up behind its end is the cost of no line", async () => {
   const padded = await kernel([3, 3, 9], [0, 0, 0]);
   const [last] = padded.code.of(1).slice(-1);
   padded.weights.instructions.set([2, 3, 0]);
-  expect(answerOf(padded)?.sentence).toContain("Line 5 has 3 of the");
+  expect(answerOf(padded)?.sentence).toContain("line 5 has 3 of the");
   const opcode = padded.code.opcode.bind(padded.code);
   padded.code.opcode = (row) => (row >= last ? "NOP" : opcode(row));
   const { sentence } = answerOf(padded) ?? { sentence: "" };
-  expect(sentence).toContain("Line 3 has 2 of the");
+  expect(sentence).toContain("line 3 has 2 of the");
   const words = padded.code.count - last === 1 ? "1 instruction that fills" : `${padded.code.count - last} instructions that fill`;
   expect(sentence).toContain(`: no line has more, but for the ${words} the code up behind its end.`);
 });
 
-test("without an answer it is said why, with what to do", async () => {
-  const built = await kernel([0, 0, 0], [0, 0, 0]);
-  built.missing.lines = "the program was built without debug data; build with -g to get one";
-  expect(unanswered(built)).toBe("Which line costs most is not known: the program was built without debug data; build with -g to get one.");
-  expect(unanswered(await kernel([1, 3, 3], [0, 0, 0]))).toBeNull();
+test("the advice beside it is that on its line, else the kernel's first", async () => {
+  const built = await kernel([1, 3, 3], [0, 0, 0]);
+  const piece = (key: number) => ({ rule: "r", sentence: `of ${key}`, rows: Int32Array.of(0), key });
+  const answer = answerOf(built);
+  if (answer === null) throw new Error("there is an answer");
+  const advised = (...keys: number[]) => adviceFor({ ...built, advice: keys.map(piece) } as unknown as Kernel, answer)?.sentence;
+  expect([advised(0, 1), advised(2, 0), advised()]).toEqual(["of 1", "of 2", undefined]);
+});
+
+test("a document opens on the worst kernel with lines, and on the slowest where times are known", () => {
+  const entry = (name: string, instructions: number, hasLines: boolean, time: number | null = null) => ({ name, instructions, hasLines, time, spill: 0 }) as Entry;
+  expect(firstOf([entry("bare", 900, false), entry("small", 5, true), entry("large", 80, true)])?.name).toBe("large");
+  expect(firstOf([entry("bare", 9, false, 50), entry("lined", 80, true, 2)])?.name).toBe("bare");
+  expect(firstOf([])).toBeUndefined();
 });

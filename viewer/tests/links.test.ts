@@ -110,7 +110,7 @@ test("a pinned instruction says who wrote what it reads, and who reads what it w
 });
 
 test("what is advised on a line lights its instructions alone, and the line in the other panes", () => {
-  const advised = { ...target(llvm, 1), linked: spirv, rows: Int32Array.of(0, 3) };
+  const advised = { ...target(code, 1), key: 0, rows: Int32Array.of(0, 3) };
   expect(links.light(advised)).toEqual({ key: 0, exact: [".slot0 .R0", ".slot0 .R3", ".slot1 .L0", ".slot2 .L0"] });
   expect([code, llvm, spirv].map((linked) => [...links.lines(advised, linked)])).toEqual([[0, 3], [1], [0]]);
 });

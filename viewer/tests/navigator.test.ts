@@ -52,7 +52,7 @@ function document(names: [string, Group, number][]): { entries: Entry[]; program
   const kernels = { name: names.map(([name]) => name), group: names.map(([, of]) => of) } as KernelColumns;
   const program = { id: "p", device: "dg2", kernels, rows: new Map(), beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
   const failed = { id: "f", name: "bad.cl", device: "dg2", ok: false, kernels: { name: [] as string[] } } as ProgramInfo;
-  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spillBytes: name === "spilling" ? 64 : 0, spill: name === "spilling" ? 64 : 0, spills: "", time: null }));
+  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spillBytes: name === "spilling" ? 64 : 0, spill: name === "spilling" ? 64 : 0, spills: "", time: null, hasLines: true }));
   return { entries, programs: [program, failed] };
 }
 

@@ -1,34 +1,37 @@
+import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
-import { count, h, plural } from "../dom";
+import { count, h, percent, plural, prose, sentence as sentenceOf } from "../dom";
+import { type Answer, blockAnswer, inLoops, largestAt, writtenAnswer } from "./blockwise";
 import { certainWords, partsOf } from "./peak";
 
-/** The line to look at first, and why: as a sentence that the code proves. */
-export interface Answer {
-  key: number;
-  sentence: string;
-}
+export type { Answer };
 
 /** Of a kernel that spills the line whose values hold most registers at the peak, else the line with the most bytes of spills; of
- * others the line with the most instructions. Null where no line is known. */
+ * others the line with the most instructions. Where no line is known it is the block with the most; of code that cannot be decoded
+ * what its PTX tells. Null where nothing is known. */
 export function answerOf(kernel: Kernel): Answer | null {
+  if (kernel.row < 0 || kernel.problem !== null) return null;
   const { code, weights, places } = kernel;
+  const ofLine = (key: number, sentence: string): Answer => ({ key, rows: null, stage: null, name: `line ${places.keyLine[key]}`, sentence });
   const spilling = largestAt(weights.spills);
   if (spilling >= 0) {
     const holding = code.peak === null ? undefined : partsOf(kernel, code.peak).find(({ key }) => key !== null && key >= 0);
     if (code.peak !== null && holding?.key != null) {
       const all = `${code.isLowerBound ? "at least" : "the"} ${count(code.peak.registers)} registers live at the peak`;
-      return { key: holding.key, sentence: `Registers spill: line ${places.keyLine[holding.key]} holds ${holding.live.length} of ${all}${certainWords(kernel, holding)}.` };
+      return ofLine(holding.key, `Registers spill: line ${places.keyLine[holding.key]} holds ${holding.live.length} of ${all}${certainWords(kernel, holding)}.`);
     }
     const all = weights.spills.reduce((sum, bytes) => sum + bytes, 0);
-    return { key: spilling, sentence: `Registers spill: line ${places.keyLine[spilling]} moves ${count(weights.spills[spilling])} of the ${count(all)} bytes to memory and back.` };
+    return ofLine(spilling, `Registers spill: line ${places.keyLine[spilling]} moves ${count(weights.spills[spilling])} of the ${count(all)} bytes to memory and back.`);
   }
   // What only fills the code up behind its end is no line's cost, though compilers give it the last line.
   const end = endOf(kernel);
   const instructions = weights.instructions.map((all, key) => all - rowsOf(code.own, key).filter((row) => row >= end).length);
   const costliest = largestAt(instructions);
+  if (costliest < 0) return code.count > 0 ? blockAnswer(kernel, end) : writtenAnswer(kernel);
   const but = largestAt(weights.instructions) === costliest ? "" : `, but for the ${plural(code.count - end, "instruction")} that fill${code.count - end === 1 ? "s" : ""} the code up behind its end`;
-  return costliest < 0 ? null : { key: costliest, sentence: `Line ${places.keyLine[costliest]} has ${count(instructions[costliest])} of the ${count(code.count)} instructions in the line table: no line has more${but}.` };
+  const share = `${count(instructions[costliest])} of the ${count(code.count)} instructions (${percent(instructions[costliest], code.count)}%)`;
+  return ofLine(costliest, `By the line table, line ${places.keyLine[costliest]} has ${share}${inLoops(weights.depth[costliest])}: no line has more${but}.`);
 }
 
 /** The row behind the last instruction that does anything. */
@@ -38,12 +41,20 @@ function endOf({ code }: Kernel): number {
   return end;
 }
 
+/** The advice that a reader of the answer should have: that on its line, else the kernel's first; null where there is none. */
+export function adviceFor({ advice }: Kernel, { key }: Answer): Advice | null {
+  return advice.find((piece) => piece.key === key) ?? advice[0] ?? null;
+}
+
 /** Why no line of a kernel can be named, with what to do about it; null where one can be, or where there is no kernel. */
 export function unanswered(kernel: Kernel): string | null {
-  const { code, missing, row } = kernel;
-  if (row < 0 || kernel.problem !== null || answerOf(kernel) !== null) return null;
+  const { code, missing, row, problem, observed } = kernel;
+  const answer = answerOf(kernel);
+  const isOfCode = answer !== null && answer.key >= 0 && answer.stage === null;
+  if (row < 0 || problem !== null || observed !== null || isOfCode) return null;
   const why = (code.count === 0 ? missing.code : null) ?? linesMissing(kernel);
-  return kernel.observed === null ? `Which line costs most is not known: ${why}${why.endsWith(".") ? "" : "."}` : null;
+  const what = answer !== null && answer.key >= 0 ? "What it is in machine code" : "Which line costs most";
+  return `${what} is not known: ${why}${why.endsWith(".") ? "" : "."}`;
 }
 
 /** Why no source lines are known, with what to do about it. */
@@ -51,14 +62,30 @@ export function linesMissing({ missing, program, row }: Kernel): string {
   return program.reasons.get(String(row)) ?? missing.lines ?? "it has no line table";
 }
 
-/** Where the largest of these is; -1 if none is above 0. */
-function largestAt(values: ArrayLike<number>): number {
-  let at = -1;
-  for (let each = 0; each < values.length; each++) if (values[each] > (at < 0 ? 0 : values[at])) at = each;
-  return at;
+/** What the row below the bars does. */
+export interface AnswerActions {
+  goToAnswer(answer: Answer): Promise<void>;
+  goToAdvice(advice: Advice): Promise<void>;
+  /** Opens the panel that tries build options; null where nothing compiles. */
+  trialsOf(kernel: Kernel): (() => void) | null;
 }
 
-/** The row below the bars: the answer, and a button that goes there. */
-export function answerRow({ key, sentence }: Answer, line: number, go: (key: number) => void): HTMLElement {
-  return h("p", {}, h("span", { title: sentence }, sentence), " ", h("button", { class: "tool", type: "button", onclick: () => go(key) }, `Show line ${line}`));
+/** The row below the bars: the answer, what to do about it, and buttons that go there. */
+export function answerRow(kernel: Kernel, actions: AnswerActions): HTMLElement[] {
+  const answer = answerOf(kernel);
+  const why = unanswered(kernel);
+  const reason = why === null ? [] : [h("p", { class: "why" }, why)];
+  if (answer === null) return reason;
+  const { name, sentence } = answer;
+  const row = h("p", {}, h("span", { title: sentence }, sentence), " ", h("button", { class: "tool", type: "button", onclick: () => void actions.goToAnswer(answer) }, `Show ${name}`));
+  const piece = adviceFor(kernel, answer);
+  if (piece === null) {
+    if (reason.length > 0) return [row, ...reason];
+    const tries = actions.trialsOf(kernel);
+    const words = kernel.missing.advice === null ? "No rule of advice speaks of this kernel." : sentenceOf(`no advice: ${kernel.missing.advice}`);
+    return [row, h("p", { class: "next dim" }, h("span", {}, words), tries === null ? null : h("button", { class: "tool", type: "button", onclick: tries }, "Try build options"))];
+  }
+  const on = piece.key === answer.key || piece.key < 0 ? "" : `Line ${kernel.places.keyLine[piece.key]}: `;
+  const advice = h("p", { class: "next" }, h("span", { title: piece.sentence }, on, ...prose(piece.sentence)), " ", h("button", { class: "tool", type: "button", onclick: () => void actions.goToAdvice(piece) }, "Show advice"));
+  return [row, ...reason, advice];
 }

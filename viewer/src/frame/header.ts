@@ -3,7 +3,7 @@ import type { Kernel } from "../document/kernel";
 import type { FigureInfo, Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
 import { count, duration, fill, h, visible } from "../dom";
-import { answerOf, answerRow, unanswered } from "./answer";
+import { type AnswerActions, answerRow } from "./answer";
 import { spillWords } from "./kernels";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
@@ -85,7 +85,6 @@ function changed(old: number | null | undefined, now: number): Node[] {
 export interface HeaderActions {
   pickKernel(): void;
   peak(): void;
-  goToLine(key: number): void;
   help(): void;
   theme(): void;
 }
@@ -103,6 +102,7 @@ export class Header {
   constructor(
     search: HTMLElement,
     share: HTMLElement,
+    private readonly answers: AnswerActions,
     private readonly actions: HeaderActions,
   ) {
     this.name.addEventListener("click", () => actions.pickKernel());
@@ -132,10 +132,9 @@ export class Header {
     this.version.hidden = version === null;
     this.version.textContent = `v${version}`;
     this.version.title = `Version ${version} of this kernel`;
-    const answer = kernel === null ? null : answerOf(kernel);
-    const why = kernel === null ? null : unanswered(kernel);
-    this.answer.hidden = answer === null && why === null;
-    fill(this.answer, kernel === null || answer === null ? h("p", { class: "why" }, why ?? "") : answerRow(answer, kernel.places.keyLine[answer.key], this.actions.goToLine));
+    const rows = kernel === null ? [] : answerRow(kernel, this.answers);
+    this.answer.hidden = rows.length === 0;
+    fill(this.answer, ...rows);
     this.facts.title = before === null ? "" : `Before (${before.name}) and now`;
     fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before, () => this.actions.peak())));
   }

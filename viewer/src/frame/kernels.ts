@@ -10,6 +10,8 @@ export interface Entry {
   simd: Figure;
   /** The device's nanoseconds for all its launches. */
   time: Figure;
+  /** Whether any source line of it is known. */
+  hasLines: boolean;
   spillBytes: Figure;
   /** What `spillOf` says. */
   spill: number;
@@ -28,6 +30,7 @@ export function entriesOf(index: Pick<Index, "programs">): Entry[] {
       instructions: program.kernels.instructions[row],
       simd: program.kernels.simd[row],
       time: timeOf(program.kernels, row),
+      hasLines: !program.reasons.has(String(row)),
       spillBytes: program.kernels.spill_bytes[row],
       spill: spillOf(program.kernels, row),
       spills: spillWords(program.kernels, row),
@@ -64,4 +67,10 @@ export function slower(left: Ranked, right: Ranked): number {
 /** Worst first: what spills most, then what has most instructions. */
 export function worse(left: Pick<Ranked, "spill" | "instructions">, right: Pick<Ranked, "spill" | "instructions">): number {
   return right.spill - left.spill || (right.instructions ?? 0) - (left.instructions ?? 0);
+}
+
+/** The kernel that a document opens on: the slowest; where no time is known the worst of those with lines, which tell most. */
+export function firstOf(entries: readonly Entry[]): Entry | undefined {
+  const isTimed = entries.some(({ time }) => time !== null);
+  return [...entries].sort((left, right) => (isTimed ? 0 : Number(right.hasLines) - Number(left.hasLines)) || slower(left, right))[0];
 }

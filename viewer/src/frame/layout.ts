@@ -127,7 +127,7 @@ export class Layout {
     const front = slots[this.front] ?? slots[0];
     if (this.mode === "narrow") return [front];
     if (open.length === 0) return [front];
-    if (this.mode === "wide") return open;
+    if (this.mode === "wide" || open.every(({ kind }) => kind !== "code")) return open;
     const left = open.filter(({ kind }) => kind !== "code");
     const shown = left.includes(front) ? front : left[0];
     return open.filter((slot) => slot.kind === "code" || slot === shown);

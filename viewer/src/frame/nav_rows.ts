@@ -13,8 +13,9 @@ export interface Shown {
   mostHits: number;
   /** The device's time is shown, not the instructions. */
   hasTime: boolean;
-  /** The list has room for names and hardly any more. */
-  isNarrow: boolean;
+  /** Whether any kernel has a SIMD width, and whether any spills: a column that nobody fills is not there. */
+  hasSimd: boolean;
+  hasSpills: boolean;
   /** The widest SIMD of each device. */
   simd: Map<string | null, number>;
 }
@@ -26,7 +27,7 @@ export function drawHead(head: Head, lines: Line[], height: number, shown: Shown
 }
 
 export function drawItem(item: Item, level: number, lines: Line[], shown: Shown): HTMLElement {
-  const badge = badgeOf(item, shown);
+  const badge = badgeOf(item);
   const hits = shown.hits?.get(item.key);
   const isTime = shown.hasTime && shown.hits === null;
   const value = hits ?? (isTime ? item.entry?.time : item.entry?.instructions) ?? null;
@@ -36,9 +37,19 @@ export function drawItem(item: Item, level: number, lines: Line[], shown: Shown)
     "div",
     { class: level > 1 ? "k in" : "k" },
     drawLines(lines, shown.sought),
-    badge === null ? null : h("small", { class: badge.isBad ? "bad" : null, title: badge.title }, badge.text),
-    h("em", { class: shade > 0 ? `q${shade}` : null }, item.entry === null || value === null ? "–" : isTime ? duration(value) : brief(value)),
+    ...(badge === null ? columnsOf(item, shown) : [h("small", { class: badge.isBad ? "bad" : null, title: badge.title }, badge.text)]),
+    badge === null ? h("em", { class: shade > 0 ? `q${shade}` : null }, value === null ? "–" : isTime ? duration(value) : brief(value)) : null,
   );
+}
+
+/** The bytes that a kernel spills, and its SIMD width, each in the column of its own. */
+function columnsOf({ entry, program }: Item, { simd, hasSimd, hasSpills }: Shown): HTMLElement[] {
+  if (entry === null) return [];
+  const widest = simd.get(program.device) ?? 0;
+  const isNarrow = entry.simd !== null && entry.simd < widest;
+  const spills = h("b", { class: "spills", title: entry.spills || null }, entry.spills === "" ? "" : entry.spillBytes === null ? "yes" : brief(entry.spillBytes));
+  const width = h("b", { class: isNarrow ? "warn" : null, title: isNarrow ? `SIMD${entry.simd}: the widest of this device is ${widest}` : null }, entry.simd === null ? "–" : String(entry.simd));
+  return [...(hasSpills ? [spills] : []), ...(hasSimd ? [width] : [])];
 }
 
 function drawLines(lines: Line[], sought: string): HTMLElement {
@@ -57,12 +68,9 @@ export function counted({ items, count: all }: Head, { hits }: Shown): string {
   return hits === null ? count(all) : `${count(items.length)} of ${count(all)}`;
 }
 
-export function badgeOf({ entry, program }: Item, { simd, isNarrow }: Shown): { text: string; title: string; isBad: boolean } | null {
-  if (entry === null) return { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok };
-  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `${isNarrow ? "" : "spills "}${count(entry.spillBytes)} B`, title: entry.spills, isBad: false };
-  const widestHere = simd.get(program.device) ?? 0;
-  if (entry.simd !== null && entry.simd < widestHere) return { text: String(entry.simd), title: `SIMD${entry.simd}: the widest of this device is ${widestHere}`, isBad: false };
-  return null;
+/** What stands in place of the figures of a program without a kernel. */
+export function badgeOf({ entry, program }: Item): { text: string; title: string; isBad: boolean } | null {
+  return entry === null ? { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok } : null;
 }
 
 /** The whole name, then the figures. */

@@ -16,12 +16,16 @@ const LINE = 18;
 const BEYOND = 10;
 /** More kernels than these begin with all groups closed but the current kernel's. */
 const MANY = 400;
-/** The room of what stands beside a name: margins and the figure; a badge's own margins and frame; of a head the arrow. */
+/** The room of what stands beside a name: margins and the figure; a badge's own margins and frame, which stands in the figure's
+ * place; of a head the arrow. */
 const BESIDE = 84;
-const BADGE = 14;
+const BADGE = -28;
 const ARROW = 38;
 const INDENT = 10;
-/** Below this width badges are as short as they can be. */
+/** Columns of their own, with the gap before each; navigator.css has them, too. */
+const SPILLS = 38;
+const SIMD = 36;
+/** Below this width names have their room. */
 const NARROW = 220;
 
 const ORDERS: [Order, string][] = [
@@ -67,7 +71,7 @@ export class Navigator {
   private readonly turned = new Map<string, boolean>();
   private current = "";
   private active = "";
-  private readonly shown: Shown = { hits: null, sought: "", most: 1, mostHits: 1, hasTime: false, isNarrow: false, simd: new Map() };
+  private readonly shown: Shown = { hits: null, sought: "", most: 1, mostHits: 1, hasTime: false, hasSimd: false, hasSpills: false, simd: new Map() };
   private widths: Widths | null = null;
   private width = 0;
   private height = 0;
@@ -166,7 +170,9 @@ export class Navigator {
     const { hits } = this.shown;
     this.chosen.value = order;
     const hasTime = order === "time";
-    Object.assign(this.shown, { hasTime, most: largest(entriesOf(this).map(({ time, instructions }) => (hasTime ? time : instructions) ?? 0), 1) });
+    const entries = entriesOf(this);
+    const most = largest(entries.map(({ time, instructions }) => (hasTime ? time : instructions) ?? 0), 1);
+    Object.assign(this.shown, { hasTime, most, hasSimd: entries.some(({ simd }) => simd !== null), hasSpills: entries.some(({ spills }) => spills !== "") });
     const isLarge = this.kernels > MANY;
     const isOpen = (key: string, items: Item[]): boolean => this.turned.get(key) ?? (!isLarge || hits !== null || items.some((item) => item.key === this.current));
     const rows = arranged(this.groups, order, hits, isOpen);
@@ -175,7 +181,12 @@ export class Navigator {
     fill(this.heading, h("span", {}, words), this.failed === 0 || hits !== null ? null : h("button", { class: "warn", type: "button", title: `${plural(this.failed, "build failed", "builds failed")}: shows the first`, onclick: () => this.move(this.placed.find(({ row: { item } }) => item?.entry === null && !item.program.ok)?.row) }, `${count(this.failed)} failed`));
     const sort = (by: Order, text: string, title: string): HTMLElement => h("button", { type: "button", title, "aria-pressed": String(order === by), onclick: () => this.turn(by) }, text + (order === by ? " ▾" : ""));
     const figure = hits === null ? (hasTime ? sort("time", "time", "Sorted by the device's time for all launches") : sort("instructions", "instr", "Sort by instructions")) : h("span", {}, "hits");
-    fill(this.columns, sort("name", "name", "Sort by name"), sort("simd", "SIMD", "Sort by SIMD width, narrowest first; it is shown where it is below the device's widest. Kernels that spill say so in its place."), figure);
+    const { hasSpills, hasSimd } = this.shown;
+    this.element.classList.toggle("has-spills", hasSpills);
+    this.element.classList.toggle("has-simd", hasSimd);
+    const spills = hasSpills ? sort("worst", "spill", "Sort by bytes of spills, then by instructions") : null;
+    const simd = hasSimd ? sort("simd", "SIMD", "Sort by SIMD width, narrowest first; what is below the device's widest is coloured") : null;
+    fill(this.columns, sort("name", "name", "Sort by name"), spills, simd, figure);
     this.placed = rows.map((row) => ({ row, top: 0, height: 0, lines: [] }));
     this.place();
   }
@@ -183,7 +194,7 @@ export class Navigator {
   /** Breaks names into lines: where the rows are. */
   private place(): void {
     this.width = this.list.clientWidth;
-    this.shown.isNarrow = this.width < NARROW;
+    this.element.classList.toggle("narrow", this.width < NARROW);
     this.widths ??= this.measured();
     if (this.widths === null) return;
     let top = 0;
@@ -219,8 +230,10 @@ export class Navigator {
       const text = [...pieces(head.title, "title"), ...(head.words === "" ? [] : [{ text: " ", style: "words" as const }, ...pieces(head.words, "words")])];
       return linesOf(text, Math.max(60, this.width - ARROW - margin - figure), 0, widths);
     }
-    const badge = badgeOf(item, this.shown);
-    const beside = badge === null ? 0 : widths.of(badge.text, "of") + BADGE;
+    const badge = badgeOf(item);
+    const { hasSpills, hasSimd } = this.shown;
+    const isNarrow = this.width < NARROW;
+    const beside = badge === null ? isNarrow ? 0 : (hasSpills ? SPILLS : 0) + (hasSimd ? SIMD : 0) : Math.max(0, widths.of(badge.text, "of") + BADGE);
     // Of few hits the head that says what all names share may be out of sight, or seem to be of another kernel.
     const text = [...pieces(this.shown.hits === null ? item.shown : item.name, "name"), ...(item.beside === "" ? [] : [{ text: "  ", style: "of" as const }, ...pieces(item.beside, "of")])];
     return linesOf(text, Math.max(24, this.width - BESIDE - beside - margin), INDENT, widths);

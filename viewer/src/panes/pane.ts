@@ -49,6 +49,8 @@ export class Pane {
   private pointer = -1;
   private frame = 0;
   private hovered = -1;
+  /** The line that is on its way into sight; -1 without one. */
+  private aimed = -1;
   private quiet = false;
   private readonly mode = new Compartment();
   /** What is typed here is compiled, and the text may be another than that which was read. */
@@ -162,6 +164,9 @@ export class Pane {
   show(line: number, where: "center" | "nearest" | "start" = "center"): void {
     const at = this.view.state.doc.line(Math.min(Math.max(0, line), this.lineCount - 1) + 1);
     this.quiet = true;
+    this.aimed = line;
+    // The editor scrolls when it measures next.
+    this.view.requestMeasure({ read: () => (this.aimed = -1) });
     this.view.dispatch({
       selection: EditorSelection.cursor(at.from),
       effects: EditorView.scrollIntoView(at.from, { y: where, x: "start" }),
@@ -194,6 +199,7 @@ export class Pane {
 
   /** Whether a line is in sight, whole. */
   sees(line: number): boolean {
+    if (line === this.aimed) return true;
     const { scrollTop, clientHeight } = this.view.scrollDOM;
     const block = this.view.lineBlockAt(this.view.state.doc.line(line + 1).from);
     return block.top >= scrollTop && block.bottom <= scrollTop + clientHeight;

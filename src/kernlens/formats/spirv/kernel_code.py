@@ -112,14 +112,31 @@ class _Inlining:
             if (count := module.types.components(type_))
         }
         self._expand(function, arguments, ())
+        vectors = self._vectors()
+        # A module of thousands of kernels has as many constants, and a kernel uses few of them.
+        used = self._globals.items()
         numbers = {
-            self._global(id): module.signed(id)
-            for id in module.numbers
-            if not module.types.components(module.types_of[id])
+            number: module.signed(id)
+            for id, number in used
+            if id in module.numbers and not module.types.components(module.types_of[id])
         }
-        vectors = {self._global(id): tuple(map(self._global, parts)) for id, parts in module.composites.items()}
-        names.update((self._global(id), module.names.get(id, "")) for id in module.variables | module.fixed)
+        names.update(
+            (number, module.names.get(id, "")) for id, number in used if id in module.variables or id in module.fixed
+        )
         return LaneCode(self._blocks, numbers, vectors, names, components, self._missing)
+
+    def _vectors(self) -> dict[int, tuple[int, ...]]:
+        """Return the parts of the constant vectors that the kernel uses, in which there may be others."""
+        composites = self._module.composites
+        vectors: dict[int, tuple[int, ...]] = {}
+        left = [id for id in self._globals if id in composites]
+        while left:
+            id = left.pop()
+            if (number := self._global(id)) in vectors:
+                continue
+            vectors[number] = tuple(map(self._global, composites[id]))
+            left += [part for part in composites[id] if part in composites]
+        return vectors
 
     def _number(self) -> int:
         self._count += 1
