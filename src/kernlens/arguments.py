@@ -81,7 +81,9 @@ def _say_in_python(error: KernlensError, parameters: Collection[str]) -> None:
         error.lists_all = "program.kernels.keys()"
     elif error.args and isinstance(error.args[0], str):
         text = re.sub(
-            r"\bkernlens [a-z]+\b[^;,)]*|(?<!\w)--([a-z][a-z-]*)(?: (?=[A-Z0-9]))?|\b((?:max|min)-[a-z-]+)",
+            # What touches a path's characters is part of a file's name.
+            r"\bkernlens [a-z]+\b[^;,)]*|(?<![\w./-])(?:--([a-z][a-z-]*)(?![\w./-])(?: (?=[A-Z0-9]))?"
+            r"|((?:max|min)-[a-z-]+)(?![\w./-]))",
             word,
             error.args[0],
         )

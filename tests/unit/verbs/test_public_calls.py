@@ -143,6 +143,7 @@ def test_errors_speak_of_arguments_and_not_of_options(folder: Path) -> None:
     assert "two values for device=, toolchain= or options=, or two kernels with pairs=" in message
     assert "add device=D, such as " in wrong(lambda: kernlens.annotate("a.cl"))
     assert "(kernlens devices lists all)" in wrong(lambda: kernlens.annotate("a.cl")), "a command is offered as it is"
+    assert "/no/min-cut.cl" in wrong(lambda: kernlens.load("/no/min-cut.cl")), "a file's name stays"
     with pytest.raises(UnknownKernelError) as caught:
         kernlens.annotate("small.bin", kernel="scael")
     assert caught.value.lists_all == "program.kernels.keys()"
