@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from math import ceil, prod
 
-from kernlens.analysis.core_cycles import WAIT, core_cycles
+from kernlens.analysis.core_cycles import WAIT, core_cycles, device_fill
 from kernlens.analysis.line_waits import operation
 from kernlens.analysis.observed_code import observed_code
 from kernlens.analysis.ranked_causes import KnownRounds, known_rounds
@@ -37,7 +37,9 @@ class KernelBound:
     not known, ``needed`` is that of the part that needs most. ``work_group`` is the size of which that many threads fit, 0 for
     the best one. ``waits`` has the share of the waits for each operation, the largest first. ``bytes`` are those of global
     memory that are moved while an engine issues a cycle, None if nobody observed it. ``cycles`` are those that all launches
-    would take one core, if one kind of work alone took time, the most first; memory is that of ``board``."""
+    take the busiest core of ``board``, if one kind of work alone took time, the most first; ``fill``
+    is the share of its hardware threads that the largest of them fills. ``is_partial``: not all work-groups ran, and what did
+    stands for the others."""
 
     kind: str
     reason: str = ""
@@ -50,6 +52,8 @@ class KernelBound:
     bytes: float | None = None
     cycles: tuple[tuple[str, float], ...] = ()
     board: str = ""
+    fill: float | None = None
+    is_partial: bool = False
 
 
 def kernel_bound(program: Program, kernel: Kernel) -> KernelBound:
@@ -72,10 +76,13 @@ def kernel_bound(program: Program, kernel: Kernel) -> KernelBound:
     kinds = {WAIT if needed > threads else UNKNOWN_ISSUE for needed in needs.values()}
     needed = ceil(max(needs.values(), default=0))
     moved = _bytes(kernel, issue * rounds.sub_groups)
-    cycles = core_cycles(kernel, core, rounds, issue, (issue + wait) / threads)
+    cycles = core_cycles(kernel, core, rounds, issue, issue + wait)
     known = (issue, wait, threads, needed, work_group, _shares(kernel, waits, rounds), moved, cycles, core.board)
+    fill = device_fill(kernel, core)
     if cycles:
-        return KernelBound(cycles[0][0], "", *known)
+        return KernelBound(
+            cycles[0][0], "", *known, fill, any(each.groups_done < each.groups for each in kernel.behaviours)
+        )
     if len(kinds) == 1:
         return KernelBound(kinds.pop(), "", *known)
     names = list(dict.fromkeys(rounds.names[number] for number in needs if number != _OUTSIDE))

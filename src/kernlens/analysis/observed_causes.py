@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kernlens.analysis.machine_accesses import JOINED, machine_accesses
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code, observed_texts
+from kernlens.analysis.strides import is_used_up
 from kernlens.dataclass import dataclass, replace
 from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedBranch
 from kernlens.model.kernel import Kernel
@@ -173,7 +174,7 @@ def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
     chosen = UNITS.index(observed.unit)
     moved = [access for access in observed.accesses if access.space in (GLOBAL, CONSTANT) and access.requests]
     total = sum(access.units[chosen] for access in moved)
-    ways: dict[Hashable, list[Cause]] = {}
+    ways: dict[Hashable, list[tuple[ObservedAccess, Cause]]] = {}
     for access in moved:
         units, least = access.units[chosen], access.least[chosen]
         if units < _TIMES * least or access.kind == ATOMIC:
@@ -188,8 +189,9 @@ def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
         )
         share = (units - least) / total
         cause = Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units", units - least)
-        ways.setdefault(_way(access, cause), []).append(cause)
-    yield from _of_ways(ways.values())
+        ways.setdefault(_way(access, cause), []).append((access, cause))
+    wasteful = (parts for parts in ways.values() if not is_used_up([access for access, _ in parts], chosen))
+    yield from _of_ways([cause for _, cause in parts] for parts in wasteful)
 
 
 def _of_requests(observed: Behaviour) -> Iterator[Cause]:

@@ -85,9 +85,8 @@ class RankedCause:
         if self.is_weighed and not self.kernel.behaviours and (loops is None or not loops.loops):
             return ""  # Each instruction runs once, as the share of the advice has it.
         if self.is_weighed:
-            return (
-                f"at most {100 * self.share:.0f}% of the cycles" if self.share >= 0.01 else "less than 1% of the cycles"
-            )
+            share = f"at most {100 * self.share:.0f}%" if self.share >= 0.01 else "less than 1%"
+            return f"{share} of the cycles that instructions issue and wait for"
         if self.in_loop:
             return f"once in each round of {self.in_loop}: the more rounds, the more of the kernel"
         return f"outside {self.outside}: the more rounds, the less of the kernel" if self.outside else ""

@@ -6,12 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernlens.model.behaviour import ObservedMachine
+    from kernlens.model.behaviour import ObservedAccess, ObservedMachine
     from kernlens.model.static_access import StaticAccess
 
 Line = tuple[str, int]
 #: Banks of local memory conflict from so many times the least number of wavefronts on.
 _TIMES = 1.5
+#: Accesses to parts of a structure that use all of it waste from so many times their ideal units on.
+_FAR = 4
+
+
+def is_used_up(accesses: Sequence[ObservedAccess], chosen: int) -> bool:
+    """Return whether accesses of one stride use all bytes between the lanes, in few requests: all is needed."""
+    stride = accesses[0].stride
+    if stride is None or any(each.stride != (stride[0], stride[0]) or each.example is None for each in accesses):
+        return False
+    if any(each.units[chosen] >= _FAR * each.least[chosen] for each in accesses):
+        return False
+    fields = {(e.begin + e.lanes[0][1]) % (abs(stride[0]) or 1): a.width for a in accesses if (e := a.example)}
+    return len({each.requests for each in accesses}) == 1 and sum(fields.values()) >= abs(stride[0])
 
 
 def strided_lines(accesses: Iterable[StaticAccess]) -> dict[Line, list[StaticAccess]]:

@@ -79,7 +79,7 @@ class Core:
     ``barriers`` are work-groups that have their own barrier, None where barriers limit nothing; ``is_alone_free``: a work-group
     of one thread takes none. ``largest`` is the largest work-group; ``source`` the document with the rules. ``engines`` are the
     parts that issue instructions, each of the threads that it has; 0 where that is not known. ``memory_bytes`` are those that
-    memory moves for one core in a cycle, if all cores of ``board`` ask for as many; 0 where that is not known."""
+    memory moves for one core in a cycle, if all ``cores`` of ``board`` ask for as many; 0 where that is not known."""
 
     name: str
     thread: str
@@ -95,6 +95,7 @@ class Core:
     engines: int = 0
     memory_bytes: float = 0
     board: str = ""
+    cores: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,10 @@ def bound_words(bound: KernelBound) -> str:
         waits = f" ({', '.join(named)})" if first == WAIT and named else ""
         rest = ", ".join(f"{_NAMES[name]} {cycles:,.0f}" for name, cycles in others)
         less = f"; the others, each alone: {rest}" if rest else ""
-        board = f"; memory is that of {bound.board}" if bound.board else ""
-        return f"bound: {_NAMES[first]}{waits}: {most:,.0f} cycles of a core for all launches{less}; {threads}{board}"
+        part = ", estimated from the work-groups that ran" if bound.is_partial else ""
+        filled = f" at {100 * bound.fill:.2g}% of its threads" if bound.fill is not None else ""
+        board = f"; cores and memory are those of {bound.board}{filled}" if bound.board else ""
+        return f"bound: {_NAMES[first]}{waits}: {most:,.0f} cycles of the busiest core{part}{less}; {threads}{board}"
     if bound.bytes is None:
         memory = "memory's bandwidth unknown, as nobody observed its bytes"
     else:
@@ -62,7 +64,7 @@ def bounds_words(old: KernelBound, new: KernelBound) -> str:
     """Return the cycles of two bounds, and how many times the first are of the second."""
     before, after = old.cycles[0][1], new.cycles[0][1]
     names = " -> ".join(dict.fromkeys((_NAMES[old.kind], _NAMES[new.kind])))
-    cycles = f"{after:,.0f} cycles of a core by the model of the bound"
+    cycles = f"{after:,.0f} cycles of the busiest core by the model of the bound"
     if f"{after:,.0f}" == f"{before:,.0f}":
         return f"{cycles}, as before; bound: {names}"
     times = f"{before / after:.2f} times fewer" if after <= before else f"{after / before:.2f} times more"
@@ -90,5 +92,7 @@ def bound_document(program: Program, kernel: Kernel) -> dict[str, Any]:
             "bytes_per_cycle": None if bound.bytes is None else round(bound.bytes, 4),
             "core_cycles": [{"work": name, "cycles": round(cycles)} for name, cycles in bound.cycles],
             "board": bound.board or None,
+            "is_partial": bound.is_partial,
+            "device_fill": None if bound.fill is None else round(bound.fill, 4),
         },
     }

@@ -152,8 +152,8 @@ def test_inspect_prints_the_bound_of_a_kernel_that_is_named(tmp_path: Path) -> N
     assert json.loads(done.stdout)["programs"][0]["kernels"][0]["bound"] == kernel["bound"]
 
 
-#: A launch of 1,024 work-items for each kind of work that bounds it, with the cycles of a core that follow from the counts.
-#: dg2 has sub-groups of 32 here, 16 engines, and the memory of an Arc A770: 560 GB/s for 32 cores of 2.1 GHz.
+#: A launch for each kind of work that bounds it, with the cycles of the busiest core that follow from the counts of a few of
+#: its work-groups. dg2 has sub-groups of 32 here, 16 engines, and the board is an Arc A770: 560 GB/s, and 32 cores of 2.1 GHz.
 ARITHMETIC = """kernel void k(global float *o, float x, int n) {
   float y = get_global_id(0);
   for (int i = 0; i < n; i++) y = mad(y, x, y) * y;
@@ -178,29 +178,38 @@ CONFLICT = """kernel void k(global float *o, int n) {
 COUNTER = (
     "kernel void k(volatile global int *o, global const int *a) { atomic_xor(o + (a[get_global_id(0)] & 1), 5); }\n"
 )
+SIZE, GROUP, CORES = 32768, 64, 32
+#: Work-groups of the busiest core.
+BUSIEST = SIZE // GROUP // CORES
 KINDS = {
-    "issue": (ARITHMETIC, ["zeros:float:1024", "0.5", "200"], None),
-    # 16 KB are read and 16 KB are written.
-    "memory": (COPY, ["zeros:float:4096", "random:float:4096"], 2 * 16384 / (560 / (32 * 2.1))),
-    # 1,024 work-items load a line each in 64 rounds, and store 64; memory moves 128 KB once.
-    "cache": (STRIDED, ["zeros:float:1024", "random:float:32768", "64"], 64 * 1024 + 64),
-    "slm": (CONFLICT, ["zeros:float:1024", "20"], None),
-    # Of each sub-group, half of the lanes or more change one address.
-    "atomic": (COUNTER, ["zeros:int:2", "zeros:int:1024"], 1024),
+    "issue": (ARITHMETIC, [f"zeros:float:{4 * SIZE}", "0.5", "100"], 4 * SIZE, None),
+    # As many bytes are read as are written.
+    "memory": (COPY, [f"zeros:float:{4 * SIZE}", f"random:float:{4 * SIZE}"], SIZE, 2 * 16 * SIZE / (560 / 2.1)),
+    # A work-item loads a line in each of 16 rounds, and a work-group stores 4.
+    "cache": (STRIDED, [f"zeros:float:{SIZE}", f"random:float:{32 * SIZE}", "16"], SIZE, BUSIEST * (16 * GROUP + 4)),
+    "slm": (CONFLICT, [f"zeros:float:{SIZE}", "20"], SIZE, None),
+    # All lanes change one address.
+    "atomic": (COUNTER, ["zeros:int:2", f"zeros:int:{4 * SIZE}"], 4 * SIZE, 4 * BUSIEST * GROUP),
 }
 
 
 @needs_oclgrind
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_work_bounds_a_launch(kind: str, tmp_path: Path) -> None:
-    source, arguments, cycles = KINDS[kind]
+    source, arguments, size, cycles = KINDS[kind]
     (tmp_path / "k.cl").write_text(source)
     recording = tmp_path / "k.klens"
-    observe(tmp_path / "k.cl", size=[1024], group=[64], arguments=arguments, device="dg2", recording=recording)
+    observe(
+        *(tmp_path / "k.cl",),
+        size=[size], group=[GROUP], arguments=arguments, device="dg2", recording=recording, groups=8,
+    )  # fmt: skip
     done = run("advise", recording, "--json")
     check_printed(["advise", "k.klens", "--json"], done.stdout)
     bound = json.loads(done.stdout)["kernels"][0]["bound"]
     assert (bound["kind"], bound["board"]) == (kind, "Arc A770")
+    assert bound["is_partial"]
+    slots = CORES * 128
+    assert bound["device_fill"] == pytest.approx(min(1, size // 32 / slots))
     first = bound["core_cycles"][0]
     assert first["work"] == kind
     assert [each["cycles"] for each in bound["core_cycles"]] == sorted(
@@ -208,14 +217,40 @@ def test_each_kind_of_work_bounds_a_launch(kind: str, tmp_path: Path) -> None:
     )
     if cycles is not None:
         assert first["cycles"] == round(cycles)
-    assert f"{first['cycles']:,} cycles of a core for all launches" in run("advise", recording, "--full").stdout
+    assert (
+        f"{first['cycles']:,} cycles of the busiest core, estimated from the work-groups that ran"
+        in run("advise", recording, "--full").stdout
+    )
+
+
+@needs_oclgrind
+def test_waits_bound_a_launch_that_fills_little_of_a_board(tmp_path: Path) -> None:
+    """Each work-group has a core of its own, on which its two threads wait; a wave more on each core takes as long again."""
+    (tmp_path / "k.cl").write_text(ARITHMETIC)
+    cycles = []
+    for groups in (4, CORES, CORES * 64, CORES * 64 + 1):
+        recording = tmp_path / f"{groups}.klens"
+        observe(
+            *(tmp_path / "k.cl",),
+            size=[groups * GROUP], group=[GROUP], arguments=[f"zeros:float:{groups * GROUP}", "0.5", "20"],
+            device="dg2", recording=recording, groups=4,
+        )  # fmt: skip
+        bound = json.loads(run("advise", recording, "--json").stdout)["kernels"][0]["bound"]
+        cycles.append({each["work"]: each["cycles"] for each in bound["core_cycles"]})
+        assert (bound["kind"] == "wait") == (groups <= CORES)
+        assert bound["is_partial"] == (groups > 4)
+    few, one_each, full, more = (each["wait"] for each in cycles)
+    assert few == one_each == full
+    assert more == pytest.approx(2 * full, abs=1)
+    # 64 work-groups of two threads take turns on 16 engines; two alone have an engine each.
+    assert cycles[2]["issue"] == pytest.approx(8 * cycles[1]["issue"], abs=8)
 
 
 @needs_oclgrind
 def test_launches_of_other_sizes_are_compared_by_their_cycles(tmp_path: Path) -> None:
     (tmp_path / "k.cl").write_text(COPY + COPY.replace("void k", "void one").replace("float4", "float"))
-    for kernel, size in (("one", 4096), ("k", 1024)):
-        arguments = ["zeros:float:4096", "random:float:4096"]
+    for kernel, size in (("one", 65536), ("k", 16384)):
+        arguments = ["zeros:float:65536", "random:float:65536"]
         recording = tmp_path / f"{kernel}.klens"
         observe(
             *(tmp_path / "k.cl",),
@@ -226,10 +261,10 @@ def test_launches_of_other_sizes_are_compared_by_their_cycles(tmp_path: Path) ->
     check_printed([*command, "--json"], done.stdout)
     (kernel,) = json.loads(done.stdout)["kernels"]
     # The same bytes: a copy in fewer requests gains nothing.
-    cycles = round(2 * 16384 / (560 / (32 * 2.1)))
+    cycles = round(2 * 4 * 65536 / (560 / 2.1))
     same = {"work": "memory", "core_cycles": cycles}
     assert kernel["behaviour"]["bounds"] == {"old": same, "new": same}
-    words = f"{cycles:,} cycles of a core by the model of the bound, as before; bound: "
+    words = f"{cycles:,} cycles of the busiest core by the model of the bound, as before; bound: "
     assert words in run(*command, cwd=tmp_path).stdout
 
 

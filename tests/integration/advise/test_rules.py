@@ -15,7 +15,7 @@ from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.rules import RULES
 from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
 from kernlens.answers import Advice, AdvisedKernel
-from kernlens.model.advice import DIFFER, EQUAL, PAGE, WITHIN_ULP
+from kernlens.model.advice import DIFFER, EQUAL, MAY_DIFFER, PAGE, WITHIN_ULP
 from tests.environment import cache_folder
 from tests.tree import ROOT
 
@@ -42,6 +42,12 @@ FILES = {
     "float_exchange": "float-addition-by-exchange",
     "wide_index": "64-bit-index",
     "strided_access": "strided-access",
+    "half_exchange": "half-width-exchange",
+    "local_tree": "tree-in-local-memory",
+    "load_chain": "load-chain",
+    "conversion": "conversion-in-a-loop",
+    "unfused": "unfused-multiply-add",
+    "long_counter": "long-counter",
 }
 #: Rules that need the stages of the compile.
 WITH_STAGES = {"wide_index"}
@@ -133,6 +139,9 @@ def test_every_action_says_what_it_does_to_results(target: tuple[str, str]) -> N
         "double-by-accident": {DIFFER},
         "float-addition-by-exchange": {DIFFER},
         "pow-with-a-constant": {WITHIN_ULP},
+        "conversion-in-a-loop": {DIFFER},
+        "unfused-multiply-add": {MAY_DIFFER},
+        "tree-in-local-memory": {EQUAL, MAY_DIFFER},
     }
     assert results == {rule: expected.get(rule, {EQUAL}) for rule in results}
 
@@ -160,7 +169,15 @@ def figure(advised: AdvisedKernel, rule: str, *, in_page: bool = False) -> int:
             assert kernel.loops is not None
             action = {"address-that-does-not-change": ("load", "store"), "atomic-in-a-loop": ("atomic",)}[rule]
             return sum(access.action in action and kernel.loops.depths[row] > 0 for row, access in accesses)
-        case "float-addition-by-exchange":
+        case "tree-in-local-memory" | "unfused-multiply-add" | "long-counter":
+            assert kernel.loops is not None
+            is_counted = {"tree-in-local-memory": "barrier"}.get(rule)
+            rows = [row for row, access in accesses if access.operation == is_counted]
+            number = sum(depth > 0 for row, depth in enumerate(kernel.loops.depths) if not is_counted or row in rows)
+            return number if is_counted else number * 32 // (kernel.resources.simd or 32)
+        case "load-chain" | "conversion-in-a-loop":
+            return sum(piece.count for piece in of_rule(advised, rule))
+        case "float-addition-by-exchange" | "half-width-exchange":
             return sum(access.operation == "atomic_icas" for _, access in accesses)
     return len(kernel.instructions)
 

@@ -129,5 +129,5 @@ def test_the_units_of_both_sides_come_before_the_code(folder: Path) -> None:
     text = run("diff", "old.klens", "new.klens", cwd=folder).stdout
     block = text[text.index("\n\ncopy  ") :].split("\n")
     assert block[3].startswith("  on data (counted in an interpreter")
-    assert "cycles of a core by the model of the bound" in block[4]
+    assert "cycles of the busiest core by the model of the bound" in block[4]
     assert "instructions " in block[6]

@@ -1,12 +1,14 @@
-"""Atomics on one address in each round of a loop, and additions of floats by compare-exchange."""
+"""Atomics on one address in each round of a loop, and compare-exchanges that add floats, or change half a word."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
+from kernlens.analysis.advice.source_tokens import COMMENT
 from kernlens.model.advice import DIFFER, EQUAL, Advice
 from kernlens.model.instruction_kind import ATOMIC
 from kernlens.model.intel_instructions import packed_of
@@ -27,6 +29,11 @@ _GATHERABLE = {
 _EXCHANGE = "atomic_icas"
 #: The first architecture and release that add floats in memory: XeHP.
 _FLOAT_ATOMICS = (12, 50)
+#: Words of a loop that take 16 bits of a word apart, or put them into it.
+_HALVES = re.compile(
+    r"0x0*ffff(?:0000)?u?\b|(?:<<|>>)\s*16\b|\b(?:as_u?short2|as_half2|vload_half|vstore_half)\b", re.IGNORECASE
+)
+_CHARACTERS, _CONDITION, _LEAST_HALVES = 4000, 200, 2
 #: Moves that are followed from an exchange to what made the value.
 _MOVES = 8
 
@@ -101,6 +108,42 @@ def _advise_exchange(facts: Facts) -> Iterator[Advice]:
         )
 
 
+def _advise_halves(facts: Facts) -> Iterator[Advice]:
+    groups: dict[SourcePlace, list[int]] = {}
+    for row, _ in _atomics(facts):
+        access, place = facts.kinds[row].access, _place(facts, row)
+        if access is not None and access.operation == _EXCHANGE and place is not None:
+            groups.setdefault(place, []).append(row)
+    for place, rows in groups.items():
+        words = COMMENT.sub("", _loop_text(facts, place))
+        if len(_HALVES.findall(words)) < _LEAST_HALVES:
+            continue
+        construct = facts.tokens.at(place)
+        subject = f"`{construct.token}`" if construct else "A compare-exchange"
+        fact = "changes half of a word in a retry loop, so that two neighbours make each other try again"
+        action = "add in words of 32 bits, and narrow them once, in another kernel"
+        results = DIFFER if "half" in words else EQUAL
+        yield HALF.advice(facts, place, rows, subject, fact, action, results=results)
+
+
+def _loop_text(facts: Facts, place: SourcePlace) -> str:
+    """Return the text of the innermost loop with a place in it, or in the condition behind it, which looks like a loop too."""
+    lines = facts.tokens.texts.get(place.path, [])
+    if not 0 < place.line <= len(lines):
+        return ""
+    text, offset = "\n".join(lines), facts.tokens.offset(place)
+    around = [
+        loop.code
+        for loop in facts.tokens.loops_of(place.path)
+        if loop.code.start <= offset <= loop.code.stop + _CONDITION
+        and (offset < loop.code.stop or re.fullmatch(r"\s*while\b[^;]*", text[loop.code.stop : offset]))
+    ]
+    body = [code for code in around if offset >= code.stop]
+    code = min(body or around, key=len, default=range(0))
+    end = offset + _CONDITION if body else code.stop
+    return text[code.start : min(end, code.start + _CHARACTERS)] if code else ""
+
+
 def _adds_floats(facts: Facts, values: LoopValues, row: int) -> bool:
     """Return whether a single addition of floats makes a value that a compare-exchange writes, perhaps through moves."""
     waiting, opcodes = [(row, values.data(row), 0)], facts.code.opcodes
@@ -143,3 +186,4 @@ def _place(facts: Facts, row: int) -> SourcePlace | None:
 
 IN_LOOP = Rule("atomic-in-a-loop", "Atomic in a loop", (EQUAL, DIFFER), _advise_gatherable)
 EXCHANGE = Rule("float-addition-by-exchange", "Float addition by exchange", (DIFFER,), _advise_exchange)
+HALF = Rule("half-width-exchange", "Half-width exchange", (EQUAL, DIFFER), _advise_halves)

@@ -1,14 +1,17 @@
-"""Barriers before all accesses to memory, or behind all: there is nothing that they could order."""
+"""Barriers before all accesses to memory that they order, or behind all: there is nothing that they could order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kernlens.analysis.advice.accessed import accessed_name
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
 from kernlens.model.advice import EQUAL, Advice
+from kernlens.model.instruction_kind import LOAD, SLM
 from kernlens.model.source_map import IN_PROLOGUE, SourcePlace
 
+_LOCAL_ALONE = ("CLK_LOCAL_MEM_FENCE",)
 _BARRIER, _FENCE = "barrier", "fence"
 
 
@@ -31,31 +34,56 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             onward[row].append(target)
             back[target].append(row)
     for place, rows in barriers.items():
-        where = next(
-            (words for words, ways in (("after", onward), ("before", back)) if not _accesses(facts, rows, ways)), ""
-        )
         construct = facts.tokens.at(place)
-        if where and construct is not None and not construct.is_macro:
-            fact = f"orders nothing: no memory is accessed {where} it"
+        if construct is None or construct.is_macro:
+            continue
+        after, before = (_accesses(facts, rows, ways) for ways in (onward, back))
+        where = "" if after and before else "before" if after else "after"
+        memory = "memory"
+        if not where and construct.arguments == _LOCAL_ALONE and not _share(facts, after, before):
+            lacking = [word for word, side in (("after", after), ("before", before)) if not _in_local(facts, side)]
+            where, memory = next(iter(lacking), ""), "local memory, which alone it orders,"
+        if where:
+            fact = f"orders nothing: no {memory} is accessed {where} it"
             yield RULE.advice(facts, place, rows, f"`{construct.token}`", fact, "remove it", is_exact=True)
 
 
-def _accesses(facts: Facts, rows: Iterable[int], ways: Mapping[int, list[int]] | list[list[int]]) -> bool:
-    """Return whether lanes may access memory on a way from these rows. Before all source code the thread reads its arguments,
-    and what spills is its own."""
+def _in_local(facts: Facts, rows: Iterable[int]) -> bool:
+    return any(facts.kinds[row].name == SLM for row in rows)
+
+
+def _share(facts: Facts, after: Iterable[int], before: Iterable[int]) -> bool:
+    """Return whether a barrier might be meant for other memory than it orders: what one side stores to the other accesses too,
+    or names are not known."""
+    sides = []
+    for rows in (after, before):
+        names = {True: set[str](), False: set[str]()}
+        for row in rows:
+            access, place = facts.kinds[row].access, facts.kernel.source_map and facts.kernel.source_map.place(row)
+            if access is not None and facts.kinds[row].name != SLM:
+                names[access.action == LOAD].add(accessed_name(facts, place) if place else "")
+        sides.append(names)
+    (later, earlier) = sides
+    both = [later[False] & (earlier[False] | earlier[True]), earlier[False] & later[True]]
+    return any(both) or any("" in each for names in sides for each in names.values())
+
+
+def _accesses(facts: Facts, rows: Iterable[int], ways: Mapping[int, list[int]] | list[list[int]]) -> list[int]:
+    """Return the rows at which lanes may access memory on a way from these. Before all source code the thread reads its
+    arguments, and what spills is its own."""
     origins = facts.kernel.source_map.origins if facts.kernel.source_map else ()
     waiting = [target for row in rows for target in ways[row]]
-    seen = set(waiting)
+    seen, accessing = set(waiting), list[int]()
     while waiting:
         row = waiting.pop()
         access = facts.kinds[row].access
         is_order = access is None or access.operation in (_BARRIER, _FENCE) or access.is_spill
         if not is_order and origins[row] != IN_PROLOGUE and not _ends(facts, row):
-            return True
+            accessing.append(row)
         new = [each for each in ways[row] if each not in seen]
         seen.update(new)
         waiting += new
-    return False
+    return accessing
 
 
 def _ends(facts: Facts, row: int) -> bool:

@@ -7,7 +7,7 @@ Optimization Guide", "Small Register Mode vs. Large Register Mode", and Intel's 
 (``KernelHelper::getMaxWorkGroupCount`` of the driver). The engines of a core are the calculator's ``EU_Per_XeCore``.
 
 A binary names no board. The bandwidth of memory is that of one board of each generation, by its specification (Intel ARK and
-product briefs): bytes of a second by cores and by the highest clock.
+product briefs): bytes of a second by cores and by the highest clock. So is the number of cores.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ def core_of(device: Device, resources: KernelResources, largest: int | None, lau
         engines=row.engines,
         memory_bytes=board.bandwidth / (board.cores * board.clock),
         board=board.name,
+        cores=board.cores,
     )
 
 

@@ -79,3 +79,28 @@ kernel void alike_4(global float *o, local float *t) {
   barrier(CLK_GLOBAL_MEM_FENCE);
   o[l ^ 1] = x;
 }
+
+// It orders local memory alone, and what follows is the store of a result.
+kernel void fault_4(global float *o, global const float *a, local float *t) {
+  int l = get_local_id(0);
+  t[l] = a[l];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float x = t[l ^ 1];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[l] = x;
+}
+kernel void mended_4(global float *o, global const float *a, local float *t) {
+  int l = get_local_id(0);
+  t[l] = a[l];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[l] = t[l ^ 1];
+}
+// The author may mean the buffer, which the wrong flag orders on many GPUs.
+kernel void alike_5(global float *o, local float *t) {
+  int l = get_local_id(0);
+  t[l] = o[l];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float x = t[l ^ 1] + o[l ^ 1];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[l] = x;
+}
