@@ -86,7 +86,7 @@ def folder_overview(folder: Folder, kernel_names: Sequence[str], device: str | N
                 containers = containers_for(contents.containers, device) if names is None else ()
                 programs = for_device(contents.programs, device, must_be=False)
                 if names is not None:
-                    programs = [narrowed(each, names) for each in programs if not names.isdisjoint(each.kernels)]
+                    programs = [narrowed(each, names) for each in programs if not names.isdisjoint(each.kernels.keys())]
                 above, below = "".join(map(form.container, containers)), "".join(map(form.program, programs))
                 if form.has_programs_first:
                     above, below = below, above
