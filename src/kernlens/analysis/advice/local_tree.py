@@ -22,6 +22,8 @@ _STEP = re.compile(
 )
 _NAMES = {"+": "add", "": "add", "min": "min", "max": "max"}
 _REAL = ("float", "double", "half")
+#: Functions of sub-groups take no vectors.
+_VECTOR = re.compile(r"\w*[a-z](?:2|3|4|8|16)")
 #: Characters of a loop that are read.
 _LONGEST = 1000
 
@@ -37,19 +39,37 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             header, step = _HEADER.match(code), _STEP.search(code)
             if header is None or step is None or header[1] != step[6] or "barrier" not in code:
                 continue
+            before = text[: loop.code.start + step.start()]
+            if not _is_of_the_group(code, step[2], header[1]):
+                continue
             inside = facts.rows_in(path, loop.code)
             own = sorted(set(inside) & {*rows, *local})
             if not set(own) & set(rows):
                 continue
-            before = text[: loop.code.start + step.start()]
             place = SourcePlace(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
             name = _NAMES.get(step[3] or step[4] or step[5] or "")
             fact = "puts a work-group's values together, with a barrier and accesses to local memory for each level"
             how = f"`sub_group_reduce_{name}`" if name else "a sub-group's shuffles"
+            how += " of each component" if _VECTOR.fullmatch(_type_of(before, step[1])) else ""
             action = f"put those of each sub-group together by {how} (`cl_khr_subgroups`), and their results behind one barrier"
             is_real = any(step[1] in facts.tokens.declared(path, word) for word in _REAL)
             results = MAY_DIFFER if is_real and name == "add" else EQUAL
             yield RULE.advice(facts, place, own, f"A tree in `{step[1]}`", fact, action, results=results)
+
+
+def _is_of_the_group(code: str, index: str, counter: str) -> bool:
+    """Tell whether the round's condition is about the very place that is added to: `i < s`, `i + s < n`, `i % (2 * s) == 0`.
+    Else several trees stand in the array beside one another, and a sub-group may have values of more than one."""
+    condition = (
+        rf"{index}\s*<\s*{counter}\s*\)|{index}\s*\+\s*{counter}\s*<|\(?\s*{index}\s*[%&]\s*\([^()]*\b{counter}\b"
+    )
+    return re.search(rf"\bif\s*\(\s*(?:{condition})", code) is not None
+
+
+def _type_of(before: str, name: str) -> str:
+    """Return the type with which an array was declared last."""
+    declared = re.findall(rf"\b(\w+)(?:\s*\*\s*|\s+)(?:restrict\s+)?{name}\s*[\[,;)]", before)
+    return declared[-1] if declared else ""
 
 
 RULE = Rule("tree-in-local-memory", "Tree in local memory", (EQUAL, MAY_DIFFER), _advise)

@@ -74,3 +74,14 @@ kernel void alike_3(global float *t, int n) {
   for (int s = n; s > 0; s >>= 1)
     for (int k = 0; k < s; k++) t[l] += t[l + s];
 }
+// A tree for each row of a group.
+kernel void alike_4(global float *o, global const float *a, local float *t, int n) {
+  int l = get_local_id(0), k = l % n;
+  t[l] = a[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int s = n / 2; s > 0; s >>= 1) {
+    if (k < s) t[l] += t[l + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (k == 0) o[get_global_id(0) / n] = t[l];
+}
