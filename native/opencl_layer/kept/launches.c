@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "opencl_layer/kept/launches.h"
 
+#include "base/ending.h"
 #include "base/locks.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
@@ -150,6 +151,11 @@ static void write_rest(void)
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
+static void write_rest_at_the_end(void)
+{
+    in_other_thread(write_rest);
+}
+
 void launches_settle(void)
 {
     enum { TIMES = 50 };
@@ -226,7 +232,7 @@ static void watch(struct kept_launch *launch)
 {
     static atomic_flag is_known = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&is_known))
-        atexit(write_rest); /* before what the driver has done at the end, as that asked for it earlier */
+        atexit(write_rest_at_the_end); /* before what the driver has done at the end, as that asked for it earlier */
     lock_take(LOCK_RECORDER);
     launch->next = unwritten;
     unwritten = launch;

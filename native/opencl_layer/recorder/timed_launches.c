@@ -3,6 +3,7 @@
  * used; where it asks for none, the driver makes one.
  *
  * A launch's time is read once it has ended: at one of the next launches, when the application waits, or at its end. */
+#include "base/ending.h"
 #include "base/locks.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
@@ -115,6 +116,11 @@ static void read_all(void)
     read_times(SIZE_MAX);
 }
 
+static void read_all_at_the_end(void)
+{
+    in_other_thread(read_all);
+}
+
 cl_event *timed_event(cl_event *asked, cl_event *own)
 {
     return is_on && asked == NULL ? own : asked;
@@ -126,7 +132,7 @@ void timed_launch(cl_kernel kernel, cl_device_id device, cl_event event, bool is
     if (!is_on || event == NULL)
         return;
     if (!atomic_flag_test_and_set(&is_known))
-        atexit(read_all); /* before what the driver has done at the end, as that asked for it earlier */
+        atexit(read_all_at_the_end); /* before what the driver has done at the end, as that asked for it earlier */
     FREED struct pending *launch = calloc(1, sizeof *launch);
     if (launch == NULL || (!is_own && !event_hold_for_capture(event))) {
         if (is_own)

@@ -103,6 +103,16 @@ def test_a_stencil_and_a_search_are_those_of_another_device(cpu: Platform, tmp_p
     ] * 2
 
 
+def test_launches_are_kept_too(tmp_path: Path) -> None:
+    """At the process's end the interpreter is asked from another thread: for the one that ends, it writes to freed memory."""
+    pytest.importorskip("pyopencl")
+    words = (sys.executable, str(SOURCE.with_name("heat_and_paths.py")))
+    done = captured(tmp_path, *words, options=("--observe", "--launch", "*:first"))
+    assert done.status == 0, done.err
+    assert "2 launches kept" in done.err
+    assert {each.kernel for build in builds(done) for each in build.parts.kept_launches} == {"hotspot", "pathfinder"}
+
+
 def test_every_kernel_has_counts(app: str, cpu: Platform, tmp_path: Path) -> None:
     plain = captured(tmp_path, app, "launches", options=(), on=cpu).launches()
     done = captured(tmp_path, app, "launches", options=("--observe", "--device", "h100"))
