@@ -133,11 +133,13 @@ def _line(observed: ObservedCode, access: ObservedAccess) -> Line | None:
 
 
 def _least_bytes(launch: Behaviour, scale: float) -> float:
-    """Return the bytes that memory moves for a launch whose buffers caches keep, if all of it is ``scale`` times what ran: what
-    requests touch, all buffers at most."""
+    """Return the bytes that memory moves for what was counted, of one launch or the sum of several, whose buffers caches keep
+    for a launch, if all of it is ``scale`` times what ran: what requests touch, all buffers at most."""
     moved = (
         scale
         * launch.unit
         * sum(each.units[UNITS.index(launch.unit)] for each in launch.accesses if each.space in (GLOBAL, CONSTANT))
     )
-    return min(moved, sum(size for _, size in launch.buffers) or moved)
+    own = prod(-(-size // group) for size, group in zip(launch.global_size, launch.local_size, strict=True) if group)
+    launches = launch.groups / own if own else 1
+    return min(moved, launches * sum(size for _, size in launch.buffers) or moved)

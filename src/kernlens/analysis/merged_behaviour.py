@@ -38,7 +38,7 @@ def merged(launches: Sequence[Behaviour]) -> Behaviour:
         ),
         faults=merged_faults(fault for each in launches for fault in each.faults),
         notes=tuple(dict.fromkeys(note for each in launches for note in each.notes)),
-        buffers=(),
+        buffers=max((each.buffers for each in launches), key=lambda buffers: sum(size for _, size in buffers)),
         launches=sum(each.launches for each in launches),
     )  # fmt: skip
 

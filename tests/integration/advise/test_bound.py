@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,35 @@ def test_launches_of_other_sizes_are_compared_by_their_cycles(tmp_path: Path) ->
     assert kernel["behaviour"]["bounds"] == {"old": same, "new": same}
     words = f"{cycles:,} cycles of the busiest core by the model of the bound, as before; bound: "
     assert words in run(*command, cwd=tmp_path).stdout
+
+
+STRIDED = """
+import numpy as np, pyopencl as cl, sys
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue = cl.CommandQueue(context)
+text = "kernel void k(global int *o) { int g = 32 * get_global_id(0); o[g] += o[g + 16]; }"
+kernel = cl.Program(context, text).build().k
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 20)
+for _ in range(int(sys.argv[1])):
+    kernel(queue, (1 << 13,), (64,), buffer)
+queue.finish()
+"""
+
+
+@needs_oclgrind
+def test_each_launch_moves_each_byte_of_a_buffer_once_at_most(tmp_path: Path) -> None:
+    """Of several launches, whose counts are one sum, as of one; and what ran another number of times is not compared."""
+    pytest.importorskip("pyopencl")
+    (tmp_path / "app.py").write_text(STRIDED)
+    cycles = []
+    for times in (1, 3):
+        words = ("capture", "--observe", "--device", "dg2", "-o", f"{times}.klens", "--", sys.executable, "app.py")
+        done = run(*words, str(times), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        (kernel,) = json.loads(run("advise", f"{times}.klens", "--json", cwd=tmp_path).stdout)["kernels"]
+        cycles += [each["cycles"] for each in kernel["bound"]["core_cycles"] if each["work"] == "memory"]
+    assert cycles == [pytest.approx((1 << 20) * each / (560 / 2.1), abs=1) for each in (1, 3)]
+    assert "cycles of the busiest core" not in run("diff", "1.klens", "3.klens", "--full", cwd=tmp_path).stdout
 
 
 #: A condition lets 3 of 12 rounds run, which the compiler wrote one behind the other; lanes exchange one of two values.

@@ -61,12 +61,13 @@ def behaviour_change(pair: KernelPair, sources: SourceLines) -> BehaviourChange 
 
 
 def _bounds(pair: KernelPair) -> tuple[KernelBound, KernelBound] | None:
-    """Return the bounds of both sides, if their launches were counted whole, for one machine: a part touches a buffer's bytes
-    for the first time more often than the whole."""
+    """Return the bounds of both sides, if as many launches were counted, whole, for one machine: a part touches a buffer's
+    bytes for the first time more often than the whole."""
     sides = [(pair.old_program, pair.old), (pair.new_program, pair.new)]
     observed = [observed_code(kernel) for _, kernel in sides if kernel.code_size]
     machines = {each.launches[0].machine for each in observed if each is not None and each.launches}
-    if len(observed) < len(sides) or len(machines) != 1:
+    counts = {sum(launch.launches for launch in each.launches) for each in observed if each is not None}
+    if len(observed) < len(sides) or len(machines) != 1 or len(counts) != 1:
         return None
     if any(launch.groups_done < launch.groups for each in observed if each is not None for launch in each.launches):
         return None
