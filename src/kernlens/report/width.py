@@ -41,9 +41,11 @@ def one_line(name: str, beside: int) -> str:
 
 def shortened(text: str, width: int) -> str:
     """Return a text that is at most ``width`` characters long: of a C++ name, the arguments of templates and functions become
-    an ellipsis, the innermost first; what is too long still, and any other text, is cut off."""
+    an ellipsis, the innermost first; a source place keeps its line; what is too long still, and any other text, is cut off."""
     if len(text) <= width:
         return text
+    if line := re.search(r"(?<=\S):[0-9]+$", text):
+        return f"{cut(text[: line.start()], width - len(line[0]))}{line[0]}"
     if isinstance(text, Name):
         text = _without_arguments(text, width)
     return cut(text, width)

@@ -90,3 +90,8 @@ def test_what_a_terminal_and_a_pipe_show(kernlens: Kernlens, monkeypatch: pytest
     shown = [line for line in printed("inspect", str(path))[1:] if not re.search("no lines:|unknown for some", line)]
     assert [line for line in shown if len(line) > 80] == []
     assert sum("RoundedRangeK" in line for line in shown) >= 2
+
+
+def test_a_place_keeps_its_line() -> None:
+    assert shortened("kernels/program.cl:23", 12) == "kernels/…:23"
+    assert shortened("a text that ends so: 23", 12) == "a text that…"
