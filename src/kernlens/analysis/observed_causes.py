@@ -288,7 +288,7 @@ def action_of_stride(stride: int | None) -> str:
     if stride is not None and abs(stride) <= _NEAR:
         return (
             "neighbouring work-items read fields of neighbouring structures, or every Nth element: keep each field in an array"
-            " of its own, or load the whole structure at once"
+            " of its own, or load fields that stand beside one another as a vector"
         )
     return (
         "let neighbouring work-items access neighbouring elements: exchange the ids, or go through a tile in local memory;"
