@@ -74,7 +74,7 @@ def test_hostile_texts_are_shown_as_texts(open_report: Open) -> None:
     viewer.pin("gen", "onerror")
     viewer.press("L")
     viewer.find("dialog[open]").wait_for()
-    assert viewer.find("img[src], dialog b, nav b").count() == 0
+    assert viewer.find("img[src], dialog b, nav .name b").count() == 0
     assert viewer.tab.title().endswith("· dg2 · kernlens")
     assert not viewer.scrolls_sideways()
 
