@@ -18,7 +18,7 @@ from pathlib import Path
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.viewer import Viewer
 from tests.tree import ROOT
@@ -48,12 +48,24 @@ def take(browser: Browser, report: Path, folder: Path) -> None:
         viewer.find(".pinned").wait_for()
         # What a screen reader says of it comes a moment later, and is a part of the text.
         viewer.find(".spoken").filter(has_text="pinned, ").wait_for(state="attached")
-        tab.screenshot(path=folder / name)
+        (folder / name).write_bytes(_still(tab))
         information = PngInfo()
         information.add_itxt(TEXT, re.sub(r"kernlens-\w+/?", "", viewer.text(".app")))
         with Image.open(folder / name) as picture:
             picture.save(folder / name, pnginfo=information, optimize=True)
         context.close()
+
+
+def _still(tab: Page) -> bytes:
+    """Return a picture of the page once it has not changed for a while: panes go to their lines one after the other."""
+    seen, same = b"", 0
+    for _ in range(100):
+        tab.wait_for_timeout(100)
+        shot = tab.screenshot()
+        seen, same = shot, same + 1 if shot == seen else 0
+        if same == 5:
+            break
+    return seen
 
 
 @contextmanager
