@@ -33,7 +33,8 @@ NOT_RUN = {
     "it does not end by itself": re.compile(r"kernlens (serve|mcp) |dask (scheduler|worker) "),
     "it is about an application, a library or a repository of the reader's": re.compile(
         r"(.* )?\./(app|service)\w*\b|.*\b(application|service)\.|.* lib\w+\.so|kernlens diff --git main\b"
-        r"|.* -- python app\.py$|kernlens (check|replay|sweep) app\.klens |make -C blur-report "
+        r"|.* -- python app\.py$|kernlens (check|replay|sweep) app\.klens |kernlens advise .* --prove app\.klens$"
+        r"|make -C blur-report "
     ),
     "it needs a program or a machine that need not be there": re.compile(
         r"(eu-stack|gdb|sqlite3|ssh) |kernlens sweep .*--scheduler |kernlens (inspect|stages) ~/"

@@ -14,7 +14,7 @@ from kernlens.analysis.comparison.stage_partings import Parting, PassParting
 from kernlens.analysis.comparison.totals import Totals
 from kernlens.analysis.observed_causes import Cause
 from kernlens.analysis.ranked_causes import RankedCause
-from kernlens.model.advice import Advice, AdvisedKernel
+from kernlens.model.advice import Advice, AdvisedKernel, Edit
 from kernlens.model.behaviour import (
     Behaviour,
     ObservedAccess,
@@ -49,6 +49,7 @@ __all__ = [
     "Cause",
     "Compared",
     "Difference",
+    "Edit",
     "Fault",
     "FigureChange",
     "Finding",

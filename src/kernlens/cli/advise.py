@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, is_full, print_json, print_lines, print_message
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.trial import Tried
     from kernlens.model.trips import Trips
+    from kernlens.verbs.advise import AdviceAnswer
     from kernlens.verbs.programs import Selection
+    from kernlens.verbs.replay.proofs import Proof
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Asked:
         "With --try: work-items of a launch that makes the same results with every change, N divided by macros (4096/ROWS).",
         "N[/MACRO]",
     )
+    prove: str | None = option.value(
+        "Follow advice that takes no person, each piece alone, on a launch that this recording keeps (capture --launch): are"
+        " results equal, and what is the effect?",
+        "--prove", metavar="REC", type=click.Path(),
+    )  # fmt: skip
+    unconfined: bool = option.unconfined()
     parallel: option.Parallel = option.together(option.Parallel)
     cache: option.Cached = option.together(option.Cached)
     trips: Trips | None = option.trips()
@@ -55,7 +65,10 @@ class Asked:
     as_json: bool = option.json()
 
 
-_RULES = [Rule(each, needs=("--try",)) for each in ("-D", "--jobs", "--items-per-launch")]
+_RULES = [
+    *(Rule(each, needs=("--try",)) for each in ("-D", "--jobs", "--items-per-launch")),
+    Rule("--unconfined", needs=("--prove",), why="it is of the launch that runs"),
+]
 
 
 @option.verb(Asked, "kernlens advise tone.cl --device dg2", rules=_RULES)
@@ -66,6 +79,7 @@ def command(asked: Asked) -> None:
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
     is 0 with and without advice, and 3 if a source does not compile.
     """
+    from kernlens.cli.answers.proof_text import proof_lines, proofs_document
     from kernlens.report.advice_text import advice_lines
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
@@ -85,16 +99,28 @@ def command(asked: Asked) -> None:
     selection = select(programs_in(files), asked.kernels, whole=whole_in(files))
     answer = advised(selection)
     trials = _tried_programs(selection, asked) if asked.is_try else []
+    proved = _proved(answer, asked) if asked.prove is not None else []
     print_message(*compiled_warnings(programs_in(files)))
     if asked.as_json:
         document = _document(answer.kernels, failed_in(files))
-        print_json({**document, **({"tried": list(map(tried_document, trials))} if asked.is_try else {})})
+        tried = {"tried": list(map(tried_document, trials))} if asked.is_try else {}
+        print_json({**document, **tried, **({"proofs": proofs_document(proved)} if asked.prove is not None else {})})
     else:
         print_lines(advice_lines(answer.kernels, failed_in(files), is_tried=asked.is_try))
         for trial in trials:
             print_lines(trial_lines(trial, is_full=is_full()))
+        if asked.prove is not None:
+            print_lines(proof_lines(proved, [piece for piece in answer.advice if piece.edit is None]))
     if failed := [build for each in files if each.is_compiled for build in each.failed.builds]:
         raise BuildsError(failed)
+
+
+def _proved(answer: AdviceAnswer, asked: Asked) -> list[Proof]:
+    from kernlens.verbs.replay.proofs import proofs
+
+    assert asked.prove is not None
+    with Progress("proving", quiet=asked.as_json) as progress:
+        return proofs(answer.kernels, asked.prove, unconfined=asked.unconfined, on_progress=progress.show)
 
 
 def _check_sources(paths: Sequence[str]) -> None:

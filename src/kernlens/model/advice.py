@@ -25,6 +25,22 @@ SPILL = "spill"
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """The action of a piece of advice where that takes no person: parts of the text of the source that the piece is in,
+    ``replaced`` each by another text (first character, character behind the last, new text; lines end with one character), or ``options``
+    to add to those of the build. No edit adds or removes a line."""
+
+    replaced: tuple[tuple[int, int, str], ...] = ()
+    options: str = ""
+
+    def of(self, text: str) -> str:
+        """Return the text with the edit."""
+        for start, end, new in sorted(self.replaced, reverse=True):
+            text = text[:start] + new + text[end:]
+        return text
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """A piece of advice: ``rule`` is the key of the rule that gave it.
 
@@ -35,6 +51,7 @@ class Advice:
     the conditions in its words hold, one of the words above. ``origin`` says what the fact is from.
     ``certain`` is how many of the instructions are certainly of that very line (``SourceMap.certain``), None without a
     place, and ``elsewhere`` how many stand under other lines. ``is_bound``: some may not be of the construct at all.
+    ``edit`` is the action, None where it takes a person.
     """
 
     rule: str
@@ -51,6 +68,7 @@ class Advice:
     certain: int | None = None
     elsewhere: int = 0
     is_bound: bool = False
+    edit: Edit | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.rows:

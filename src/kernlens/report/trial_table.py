@@ -117,7 +117,7 @@ def tried_document(tried: Tried) -> dict[str, Any]:
         "options": tried.options,
         "changes": [_change(change) for change in tried.changes],
         "kernels": [
-            {"kernel": kernel.name, "as_it_is": _figures(kernel.code), "tried": list(_trials(kernel))}
+            {"kernel": kernel.name, "as_it_is": figures_document(kernel.code), "tried": list(_trials(kernel))}
             for kernel in tried.kernels
         ],
         "failures": [{"change": change.key, "reason": reason} for change, reason in tried.failures],
@@ -134,7 +134,8 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def _figures(code: TrialCode) -> dict[str, Any]:
+def figures_document(code: TrialCode) -> dict[str, Any]:
+    """Return the figures of one compile for JSON."""
     figures = asdict(code)
     del figures["digest"], figures["sub_group"], figures["nest"], figures["memory"]
     del figures["issue"], figures["items"]
@@ -150,7 +151,7 @@ def _trials(kernel: TriedKernel) -> Iterator[dict[str, Any]]:
             "change": trial.change.key,
             "rank": ranks.get(trial.change.key),
             "is_same_code": trial.is_same_code,
-            "figures": _figures(trial.after) if trial.after is not None else None,
+            "figures": figures_document(trial.after) if trial.after is not None else None,
             **{f"{figure}_per_work_item_ratio": _rounded(trial.ratio(figure)) for figure in _FIGURES},
             "note": trial.note or None,
         }

@@ -32,6 +32,23 @@ def test_columns_count_bytes() -> None:
     assert construct.token == "sin"
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "edited"),
+    [
+        ("x = pow(f(a, b), 2);", 5, "x = Y;"),
+        ("x = pow(a /* ) */, 2\n  );", 5, "x = Y\n;"),
+        ("printf(\"(%c\", ')');", 1, "Y;"),
+        ("/* \u00e4 */ pow(a, 2);", 10, "/* \u00e4 */ Y;"),
+        ("pow;", 1, None),
+        ("pow(a", 1, None),
+        ("POW(a)\n#define POW(a) pow(a, 2)", 1, None),
+    ],
+)
+def test_a_call_is_replaced_up_to_its_own_bracket(text: str, column: int, edited: str | None) -> None:
+    edit = tokens(text).in_place_of_call(SourcePlace("a.cl", 1, column), "Y")
+    assert (edit and edit.of(text)) == edited
+
+
 @pytest.mark.parametrize(("operator", "name"), [("/", "/"), ("%", "%"), ("/=", "/"), ("%=", "%")])
 def test_an_operator_is_known_at_its_place(operator: str, name: str) -> None:
     construct = tokens(f"a {operator} b").at(SourcePlace("a.cl", 1, 3))

@@ -45,7 +45,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             where, memory = next(iter(lacking), ""), "local memory, which alone it orders,"
         if where:
             fact = f"orders nothing: no {memory} is accessed {where} it"
-            yield RULE.advice(facts, place, rows, f"`{construct.token}`", fact, "remove it", is_exact=True)
+            edit = facts.tokens.in_place_of_call(place, "")
+            yield RULE.advice(facts, place, rows, f"`{construct.token}`", fact, "remove it", is_exact=True, edit=edit)
 
 
 def _in_local(facts: Facts, rows: Iterable[int]) -> bool:

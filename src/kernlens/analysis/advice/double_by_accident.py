@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernlens.analysis.advice.facts import DOUBLE, Facts
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import DIFFER, Advice
+from kernlens.model.advice import DIFFER, Advice, Edit
 from kernlens.model.source_map import SourcePlace
 
 #: A literal double: with a point or an exponent, without a suffix.
@@ -69,7 +69,20 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             " and ".join(f"`{name}`" for name in names),
             f"{'causes' if len(names) == 1 else 'cause'} {len(rows):,} double-precision instructions",
             "write " + " and ".join(dict.fromkeys(f"`{better}`" for _, _, better in constants)),
+            edit=_edit(facts, path, text, first, constants),
         )
+
+
+def _edit(facts: Facts, path: str, text: str, first: int, constants: list[tuple[str, int, str]]) -> Edit | None:
+    """Return the edit that makes each constant a float; None if one stands in a macro."""
+    if not all(_DOUBLE.fullmatch(word) or word in _CONSTANTS for word, _, _ in constants):
+        return None
+    replaced = []
+    for word, index, better in constants:
+        before = text[:index]
+        start = facts.tokens.offset(SourcePlace(path, first + before.count("\n"), index - before.rfind("\n")))
+        replaced.append((start, start + len(word), better))
+    return Edit(tuple(replaced))
 
 
 def _is_of_integers(facts: Facts, rows: list[int]) -> bool:

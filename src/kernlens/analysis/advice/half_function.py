@@ -37,6 +37,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             construct.titled(names),
             f"is {len(rows):,} instructions, as many as {same}",
             f"{actions}, with less accuracy",
+            edit=facts.tokens.renamed(place, f"native_{SAME[names[0]][0]}"),
         )
 
 

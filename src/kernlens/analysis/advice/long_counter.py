@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.loop_values import loops_to_follow
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import EQUAL, Advice
+from kernlens.model.advice import EQUAL, Advice, Edit
 from kernlens.model.source_map import SourcePlace
 
 _LONG = ("long", "ulong", "size_t", "ptrdiff_t")
@@ -41,7 +41,18 @@ def _advise(facts: Facts) -> Iterator[Advice]:
                 fact = f"counts a loop in 64 bits: {len(rows):,} instructions of each round are of the loop's header"
                 action = "count with an `int`, and put the bound into one before the loop, if it is below 2^31"
                 at = SourcePlace(path, loop.line, loop.column)
-                yield RULE.advice(facts, at, rows, f"`{name}`", fact, action)
+                yield RULE.advice(facts, at, rows, f"`{name}`", fact, action, edit=_edit(text, loop.code.start, name))
+
+
+def _edit(text: str, start: int, name: str) -> Edit | None:
+    """Return the edit that counts with an `int` up to an `int`; None where the header is not of that kind."""
+    header = re.compile(
+        rf"for\s*\(\s*(?P<type>{'|'.join(_LONG)})\s+{name}\s*=[^;,]*;\s*{name}\s*(?:<=?|>=?|!=)\s*(?P<bound>[^;&|?]+?)\s*;",
+        re.ASCII,
+    ).match(text, start, start + _HEADER)
+    if header is None:
+        return None
+    return Edit(((*header.span("type"), "int"), (*header.span("bound"), f"(int)({header['bound']})")))
 
 
 def _counter(text: str) -> str:

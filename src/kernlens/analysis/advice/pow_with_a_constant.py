@@ -106,6 +106,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             f"`{construct.token}({', '.join(construct.arguments)})`",
             f"is {len(rows):,} instructions, because the compiler does not fold it",
             f"write `{simple.expression}`{condition}",
+            edit=None
+            if _VARIABLE in simple.condition
+            else facts.tokens.in_place_of_call(place, f"({simple.expression})"),
         )
 
 

@@ -25,6 +25,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             construct.titled([_NAME]),
             f"costs {len(rows):,} instructions, even if it never prints",
             "remove it, or compile it for debugging only",
+            edit=facts.tokens.in_place_of_call(place, "0"),
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.dataclass import NamedTuple
-from kernlens.model.advice import COUNTED, DIFFER, MAY_DIFFER, Advice
+from kernlens.model.advice import COUNTED, DIFFER, MAY_DIFFER, Advice, Edit
 from kernlens.model.compiler_options import FREE_WITH_FLOATS
 from kernlens.model.source_map import SourcePlace
 
@@ -33,9 +33,11 @@ class Rule(NamedTuple):
         results: str = "",
         origin: str = COUNTED,
         is_exact: bool = False,
+        edit: Edit | None = None,
     ) -> Advice:
         """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts. ``results`` are one of the
-        rule's, if not the usual. ``is_exact``: the rows are known by what they do, not by their places."""
+        rule's, if not the usual. ``is_exact``: the rows are known by what they do, not by their places.
+        ``edit`` is the action, if that takes no person."""
         results = self.results[self.results.index(results)] if results else self.results[0]
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
         source_map, options = facts.kernel.source_map, facts.program.build.options or ""
@@ -50,5 +52,5 @@ class Rule(NamedTuple):
         instructions, total = tuple(sorted(rows)), len(facts.code)
         return Advice(
             *(self.key, subject, fact, action, path, line, column, instructions, total, results, origin),
-            *(certain, elsewhere, is_bound),
+            *(certain, elsewhere, is_bound, edit),
         )

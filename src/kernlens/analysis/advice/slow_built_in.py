@@ -9,8 +9,9 @@ from kernlens.analysis.advice.half_function import SAME
 from kernlens.analysis.advice.pow_with_a_constant import simpler
 from kernlens.analysis.advice.rule import Rule
 from kernlens.dataclass import NamedTuple
-from kernlens.model.advice import DIFFER, Advice
+from kernlens.model.advice import DIFFER, Advice, Edit
 from kernlens.model.compiler_options import FAST_RELAXED
+from kernlens.model.source_map import SourcePlace
 
 #: What the source must do besides where values are halves.
 _OF_HALVES = "there is none for vectors of half: convert them to float before, and back"
@@ -20,17 +21,19 @@ LEAST = 16
 
 class Function(NamedTuple):
     """A built-in function: about how many instructions it is for the lanes of one instruction, and what to do instead.
+    ``native`` is the function with the same parameters to call then, if there is one.
     Counted with the compilers of NEO 22.43 and 26.27 for skl, tgllp, dg2, pvc and bmg; tests hold the figures."""
 
     usual: int
     action: str
     is_option: bool = False
+    native: str = ""
 
 
 def _native(
     usual: int, name: str, count: str, more: str = "with less accuracy", per: str = "for each value"
 ) -> Function:
-    return Function(usual, f"`{name}` is {count} {per}, {more}")
+    return Function(usual, f"`{name}` is {count} {per}, {more}", native=name if name.isidentifier() else "")
 
 
 def _relaxed(usual: int, count: str) -> Function:
@@ -54,7 +57,7 @@ FUNCTIONS = {
     "log10": _native(92, "native_log10", "2 to 4"),
     "pow": _native(400, "native_powr", "3 to 10", "with less accuracy, and for x >= 0 only"),
     "powr": _native(430, "native_powr", "3 to 10"),
-    "pown": _native(360, "native_powr", "3 to 10", "with less accuracy, and for x >= 0 only"),
+    "pown": _native(360, "native_powr(x, (float)n)", "3 to 10", "with less accuracy, and for x >= 0 only"),
     "rootn": _native(450, "native_powr(x, 1.0f / n)", "3 to 10", "with less accuracy, and for x >= 0 only"),
     "cbrt": _native(90, "native_powr(x, 1.0f / 3)", "3 to 10", "with less accuracy, and for x >= 0 only"),
     "length": _native(30, "fast_length", "4 to 10", "with less accuracy and range", "a call"),
@@ -96,7 +99,15 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         actions = "; ".join(dict.fromkeys(functions[name].action for name in names))
         if facts.works_on_halves(rows) and not all(functions[name].is_option for name in names):
             actions += f"; {_OF_HALVES}"
-        yield RULE.advice(facts, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions)
+        fact = f"is {len(rows):,} instructions"
+        edit = _edit(facts, place, functions[names[0]]) if len(names) == 1 and _OF_HALVES not in actions else None
+        yield RULE.advice(facts, place, rows, construct.titled(names), fact, actions, edit=edit)
+
+
+def _edit(facts: Facts, place: SourcePlace, function: Function) -> Edit | None:
+    if function.is_option:
+        return Edit(options=FAST_RELAXED)
+    return facts.tokens.renamed(place, function.native) if function.native else None
 
 
 RULE = Rule("slow-built-in", "Slow built-in", (DIFFER,), _advise)

@@ -15,6 +15,7 @@ from kernlens.analysis.advice.operands import operands
 from kernlens.analysis.advice.source_loops import SourceLoop, loops_in, number
 from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass
+from kernlens.model.advice import Edit
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 
@@ -27,6 +28,8 @@ _OPTION = re.compile(r"-D[ \t]*([A-Za-z_]\w*)=(\S+)", re.ASCII)
 _OPERATOR = re.compile(r"[/%]")
 #: A comment that does not end takes the rest of the text: looked for again behind each of its characters, it would be slow.
 COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+#: What may hold brackets that are none: comments, and what is in quotes.
+_HIDING = re.compile(rf"{COMMENT.pattern}|\"(?:\\\\.|[^\"\\\\\n])*\"|'(?:\\\\.|[^'\\\\\n])*'", re.DOTALL)
 #: Lines of a statement that are read before and behind one of its lines.
 _STATEMENT = 8
 #: Lines above and below an operator that are read for its operands.
@@ -97,6 +100,33 @@ class SourceTokens:
             return some if construct.arguments else []
         texts = [*self.expansions(construct.token), *construct.arguments]
         return [name for name in some if any(re.search(rf"\b{name}\s*(?:\(|$)", text) for text in texts)]
+
+    def call(self, place: SourcePlace) -> range | None:
+        """Return the characters of the source that the call at a place takes, from its name to its closing bracket; None if
+        there is none."""
+        construct, start = self.at(place), self._start(place)
+        if construct is None or construct.is_macro or start is None:
+            return None
+        begin = self.offset(SourcePlace(place.path, place.line, 1)) + start
+        text = "\n".join(self.texts[place.path])[begin : begin + _ARGUMENTS]
+        text = _HIDING.sub(lambda match: " " * len(match[0]), text)
+        depth = 0
+        for index in range(len(construct.token), len(text)):
+            depth += (text[index] == "(") - (text[index] == ")")
+            if not depth and not text[index].isspace():
+                return range(begin, begin + index + 1) if text[index] == ")" else None
+        return None
+
+    def renamed(self, place: SourcePlace, name: str) -> Edit | None:
+        """Return the edit that calls another function at a place; None where the name stands in a macro."""
+        code, construct = self.call(place), self.at(place)
+        return Edit(((code.start, code.start + len(construct.token), name),)) if code and construct else None
+
+    def in_place_of_call(self, place: SourcePlace, text: str) -> Edit | None:
+        """Return the edit that puts a text on one line in place of the call at a place; None where that stands in a macro."""
+        code = self.call(place)
+        lines = "\n".join(self.texts[place.path])[code.start : code.stop].count("\n") if code else 0
+        return Edit(((code.start, code.stop, text + "\n" * lines),)) if code else None
 
     def operands(self, place: SourcePlace) -> tuple[str, str]:
         """Return the operands of the division at a place; empty where the text around it does not make them certain."""

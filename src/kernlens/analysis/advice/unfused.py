@@ -9,8 +9,8 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.loop_values import loops_to_follow
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.flow.register_uses import register_uses
-from kernlens.model.advice import MAY_DIFFER, Advice
-from kernlens.model.compiler_options import FREE_WITH_FLOATS
+from kernlens.model.advice import MAY_DIFFER, Advice, Edit
+from kernlens.model.compiler_options import FREE_WITH_FLOATS, MAD_ENABLE
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.source_map import SourcePlace
 
@@ -52,8 +52,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             fact = (
                 f"adds a product that nothing else uses, in a loop: {len(rows) // 2:,} times two instructions for one"
             )
-            action = "write `mad(a, b, c)` or `fma(a, b, c)`, or build with -cl-mad-enable"
-            yield RULE.advice(facts, place, rows, "A sum", fact, action, is_exact=True)
+            action = f"write `mad(a, b, c)` or `fma(a, b, c)`, or build with {MAD_ENABLE}"
+            edit = Edit(options=MAD_ENABLE)
+            yield RULE.advice(facts, place, rows, "A sum", fact, action, is_exact=True, edit=edit)
 
 
 def _readers_of_accumulator(facts: Facts, row: int) -> set[int]:

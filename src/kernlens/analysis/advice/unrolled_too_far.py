@@ -12,7 +12,7 @@ from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.slow_built_in import is_slow
 from kernlens.analysis.advice.source_loops import SourceLoop
 from kernlens.analysis.advice.source_tokens import COMMENT
-from kernlens.model.advice import EQUAL, Advice
+from kernlens.model.advice import EQUAL, Advice, Edit
 from kernlens.model.instruction_kind import GLOBAL, IMAGE, LOAD, SLM, STORE
 from kernlens.model.source_map import SourcePlace
 
@@ -46,7 +46,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     for (path, loop), copies in largest.items():
         if _indexes(names, path, loop):
             continue
-        action = _action(facts, path, loop)
+        action, edit = _action(facts, path, loop)
         if not action:
             continue
         rows = facts.rows_in(path, loop.code)
@@ -58,6 +58,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             "The loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
             action,
+            edit=edit,
         )
 
 
@@ -69,15 +70,17 @@ def _indexes(names: PrivateNames, path: str, loop: SourceLoop) -> bool:
     return any(not _CONSTANT_INDEXES.match(text, use.end()) for use in uses)
 
 
-def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
+def _action(facts: Facts, path: str, loop: SourceLoop) -> tuple[str, Edit | None]:
     """Return what to do; empty if the source asks for so few copies already."""
     count = 8 if (loop.trips or 0) >= _LEAST else 1
     hint = hint_before("\n".join(facts.tokens.texts[path])[: loop.code.start], facts.tokens.expansions)
     if hint is not None and hint <= count:
-        return ""
+        return "", None
     pragma = f"`#pragma unroll {count}`"
     change = f"change its unroll hint to {pragma}" if hint is not None else f"write {pragma} in front of it"
-    return f"{change}, so that it stays a loop"
+    # As an attribute the hint needs no line of its own.
+    attribute = (loop.code.start, loop.code.start, f"__attribute__((opencl_unroll_hint({count}))) ")
+    return f"{change}, so that it stays a loop", Edit((attribute,)) if hint is None else None
 
 
 def hint_before(text: str, expansions: Callable[[str], list[str]]) -> float | None:

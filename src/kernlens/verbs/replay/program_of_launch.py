@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build, Source
@@ -30,14 +30,16 @@ Program = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class OtherBuild:
-    """Another build of the program: a ``source`` file, ``options`` in place of the recorded ones, a ``binary`` file."""
+    """Another build of the program: a ``source`` file, or a ``text`` in place of the recorded source's, ``options`` in place of
+    the recorded ones, a ``binary`` file."""
 
     source: str | None = None
     options: str | None = None
     binary: str | None = None
+    text: str | None = None
 
     def __bool__(self) -> bool:
-        return any(each is not None for each in (self.source, self.options, self.binary))
+        return any(each is not None for each in (self.source, self.options, self.binary, self.text))
 
     @property
     def title(self) -> str:
@@ -72,13 +74,20 @@ def programs_of(
         text = read_named(existing_source(other.source)).decode("utf-8", "replace")
         program = _program(Path(other.source).name, join_options(words), text=text)
     else:
-        program = _recorded(build, options, folder, is_binary=False)
+        program = _recorded(
+            build if other.text is None else _with_text(build, other.text), options, folder, is_binary=False
+        )
         if program["binary"]:
             raise UnsupportedError(
                 f"the recording holds only the binary of {build.name}, which no build options change; capture --fresh-cache"
                 " records what programs are built from"
             )
     return ["recorded", other.title], [recorded, program]
+
+
+def _with_text(build: Build, text: str) -> Build:
+    first, *others = build.sources
+    return build.with_parts(sources=[replace(first, text=text), *others])
 
 
 def texts_of(program: Program, build: Build) -> list[str]:

@@ -1,0 +1,112 @@
+"""Proofs of advice as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernlens.cli.answers.replay_text import OF_A_CPU, difference_words, not_compared_words
+from kernlens.model.advice import EQUAL
+from kernlens.report.describe import kernel_words, plural
+from kernlens.report.style import cut, style
+from kernlens.report.trial_table import figures_document
+from kernlens.verbs.replay.replay_document import launch_document, ratio_words
+
+if TYPE_CHECKING:
+    from kernlens.model.advice import Advice
+    from kernlens.model.trial import Trial
+    from kernlens.verbs.replay.proofs import Proof
+
+_WIDEST = 100
+_FIGURES = ("instructions", "cycles")
+
+
+def proof_lines(proofs: Sequence[Proof], left: Sequence[Advice]) -> Iterator[str]:
+    """Yield each proof, what was not compared, and a line that sums up. ``left`` is the advice that no edit can follow."""
+    yield ""
+    replays = [proof.replayed for proof in proofs if proof.replayed is not None]
+    if replays:
+        where = f"{replays[0].device} ({replays[0].platform})"
+        alone = "Each piece alone, on the first launch that was kept of its kernel, on"
+        yield style(f"{alone} {where}" + (f"; {OF_A_CPU}" if replays[0].is_cpu else ""), dim=True)
+    for proof in proofs:
+        place = f", {proof.advice.place}" if proof.advice.place else ""
+        yield style(f"{kernel_words(proof.kernel.kernel)}{place}: {proof.advice.rule}", bold=True)
+        yield f"  {cut(proof.becomes, _WIDEST)}"
+        yield f"  results: {_results(proof)}"
+        if proof.is_equal is False and proof.replayed is not None:
+            yield from (f"    {difference_words(each)}" for each in proof.replayed.builds[1].differing)
+        yield f"  effect: {_effect(proof)}"
+    yield from dict.fromkeys(f"{each.kernel}: {not_compared_words(each)}" for each in replays)
+    counted = [proof.is_equal for proof in proofs]
+    parts = [
+        f"{plural(len(proofs), 'piece')} of advice followed",
+        f"{counted.count(True)} equal, {counted.count(False)} different, {counted.count(None)} not known",
+        f"{plural(len(left), 'piece')} left to you",
+    ]
+    yield "; ".join(parts)
+
+
+def _results(proof: Proof) -> str:
+    replayed, promised = proof.replayed, f"promised: results {proof.advice.results}"
+    if replayed is None:
+        return f"not compared: {proof.reason}"
+    if proof.is_equal:
+        # The built-in functions and the divisions of a CPU are exacter than those of a GPU.
+        other = "; a GPU's arithmetic may differ" if replayed.is_cpu and proof.advice.results != EQUAL else ""
+        return f"equal ({promised}){other}"
+    if proof.is_equal is None:
+        if replayed.is_simulated:
+            return "not known: nothing is computed on a simulated device"
+        differs = any(build.differing for build in replayed.builds)
+        return f"not known: {'the program without the edit differs too' if differs else 'no results were kept'}"
+    return f"different ({promised})" + (
+        "; the promise is wrong for this launch" if proof.advice.results == EQUAL else ""
+    )
+
+
+def _effect(proof: Proof) -> str:
+    """Return the time that was measured, if that is a GPU's, and the code that was counted."""
+    ratio = proof.replayed.ratio if proof.replayed is not None and not proof.replayed.is_cpu else None
+    code = _counted(proof.trial) if proof.trial is not None else f"code not counted: {proof.uncounted}"
+    return code if ratio is None else f"{ratio_words(ratio)} in time; {code}"
+
+
+def _counted(trial: Trial) -> str:
+    if trial.is_same_code:
+        return "the compiler makes the same code"
+    ratios = [(figure, trial.ratio(figure)) for figure in _FIGURES]
+    words = [f"{figure} {100 * (ratio - 1):+.1f}%" for figure, ratio in ratios if ratio is not None]
+    return "; ".join(filter(None, (f"{', '.join(words)} per work-item, each loop once" if words else "", trial.note)))
+
+
+def proofs_document(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
+    """Return the proofs for JSON."""
+    return [
+        {
+            "program": proof.kernel.program.name,
+            "kernel": proof.kernel.kernel.name,
+            "rule": proof.advice.rule,
+            "path": proof.advice.path,
+            "line": proof.advice.line or None,
+            "column": proof.advice.column or None,
+            "becomes": proof.becomes,
+            "results": proof.advice.results,
+            "equal": proof.is_equal,
+            "replayed": None if proof.replayed is None else launch_document(proof.replayed),
+            "reason": proof.reason or None,
+            "counted": None if proof.trial is None else _trial_document(proof.trial),
+            "uncounted": proof.uncounted or None,
+        }
+        for proof in proofs
+    ]
+
+
+def _trial_document(trial: Trial) -> dict[str, Any]:
+    return {
+        "is_same_code": trial.is_same_code,
+        "before": figures_document(trial.before),
+        "after": None if trial.after is None else figures_document(trial.after),
+        **{f"{figure}_per_work_item_ratio": trial.ratio(figure) for figure in _FIGURES},
+        "note": trial.note or None,
+    }

@@ -1,0 +1,149 @@
+"""``kernlens advise --prove REC``: what advice can edit itself, run on a launch that a recording keeps, and compiled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernlens.analysis.advice.rules import RULES
+from kernlens.analysis.line_texts import source_texts
+from kernlens.analysis.trial_code import code_of_trial
+from kernlens.dataclass import dataclass, replace
+from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.loading import open_build
+from kernlens.loading.decoded_kernels import decode_kernels
+from kernlens.model.advice import Advice, AdvisedKernel, Edit
+from kernlens.model.trial import Change, Trial
+from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.toolchain.device_compilers import compile_source
+from kernlens.toolchain.foreign_text import foreign_text
+from kernlens.toolchain.ocloc import TIMEOUT
+from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.sources.includes import join_options, split_options
+from kernlens.toolchain.sources.recorded_sources import written_sources
+from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs.replay.kept import RecordedLaunch, none_kept, open_recording, recorded_launches
+from kernlens.verbs.replay.program_of_launch import OtherBuild
+from kernlens.verbs.replay.replay import RUNS, Settings, replaying
+from kernlens.verbs.replay.replayed import Replayed
+
+_TITLES = {rule.key: rule.title for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A piece of advice that was followed by its ``edit``. ``becomes`` is the line with it, or the build option.
+
+    ``replayed`` is the launch with the build as it was recorded and with the edit, None if that could not run, and
+    ``reason`` says why. ``trial`` has the kernel's figures with and without the edit, for the device that the advice is for;
+    None if the edited source was not compiled for it, and ``uncounted`` says why.
+    """
+
+    kernel: AdvisedKernel
+    advice: Advice
+    becomes: str
+    replayed: Replayed | None = None
+    reason: str = ""
+    trial: Trial | None = None
+    uncounted: str = ""
+
+    @property
+    def is_equal(self) -> bool | None:
+        """True if the launch leaves the same with the edit; None if that is not known, as nothing was compared, or the build
+        without the edit leaves something else than the recorded launch too."""
+        if self.replayed is None or self.replayed.is_simulated or len(self.replayed.builds) != 2:
+            return None
+        before, after = self.replayed.builds
+        return None if before.differing or not after.compared else not after.differing
+
+
+def proofs(
+    kernels: Sequence[AdvisedKernel],
+    recording: str | os.PathLike[str],
+    *,
+    unconfined: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[Proof]:
+    """Follow the advice on kernels where that takes no person, each piece alone, on the first launch of the kernel that a
+    recording keeps, in turn with the recorded build; and compile it as the kernel was compiled.
+
+    The device of the launch is that of ``replay``. Raises KernlensError: NotFoundError if the recording keeps no launch of any
+    of these kernels, and what opening it raises.
+    """
+    pieces = [(each, piece, piece.edit) for each in kernels for piece in each.advice if piece.edit is not None]
+    answers = []
+    with open_recording(recording) as opened:
+        launches: dict[str, list[RecordedLaunch]] = {}
+        for launch in recorded_launches(opened):
+            launches.setdefault(launch.launch.kernel, []).append(launch)
+        if not launches:
+            raise NotFoundError(none_kept(os.fspath(recording)))
+        if not any(each.kernel.name in launches for each in kernels):
+            names = ", ".join([*launches][:20])
+            raise NotFoundError(
+                f"{recording} keeps no launch of a kernel that the advice is on; it keeps some of {names}"
+            )
+        with replaying(Settings(unconfined=unconfined), []) as run:
+            for count, (each, piece, edit) in enumerate(pieces, 1):
+                answers.append(_proof(each, piece, edit, launches.get(each.kernel.name, ()), run))
+                if on_progress is not None:
+                    on_progress(count, len(pieces))
+    return answers
+
+
+def _proof(
+    each: AdvisedKernel,
+    piece: Advice,
+    edit: Edit,
+    launches: Sequence[RecordedLaunch],
+    run: Callable[[RecordedLaunch, Settings], Replayed],
+) -> Proof:
+    text = "\n".join(source_texts(each.program).get(piece.path or "", ()))
+    edited = edit.of(text)
+    proof = Proof(each, piece, edited.split("\n")[piece.line - 1].strip() if edit.replaced else edit.options)
+    trial, uncounted = _trial(each, piece, edit, text)
+    proof = replace(proof, trial=trial, uncounted=uncounted)
+    of_text = [launch for launch in launches if launch.build.sources and launch.build.sources[0].text == text]
+    if not of_text:
+        why = "its source is not the one that the kept launch was built from" if launches else "no launch of it is kept"
+        return replace(proof, reason=why)
+    recorded = of_text[0]
+    options = join_options([*split_options(recorded.build.options or ""), *split_options(edit.options)])
+    other = OtherBuild(text=edited if edit.replaced else None, options=options)
+    try:
+        return replace(proof, replayed=run(recorded, Settings(runs=RUNS, other=other)))
+    except (OpenCLError, ToolError, UnsupportedError) as error:
+        return replace(proof, reason=str(error))
+
+
+def _trial(each: AdvisedKernel, piece: Advice, edit: Edit, text: str) -> tuple[Trial | None, str]:
+    """Return the figures of a kernel with an edit of this text beside those without it, or why there are none."""
+    build, name = each.program.build, each.kernel.name
+    change = Change(piece.rule, _TITLES[piece.rule], edit.options, results=piece.results)
+    try:
+        using = toolchain(build.toolchain.name if build.toolchain else "-")
+    except NotFoundError:
+        return None, "its program was not compiled by a toolchain that is here"
+    sources = [
+        replace(source, text=edit.of(text)) if source.text == text and edit.replaced else source
+        for source in build.sources
+    ]
+    if edit.replaced and not any(source.text == text for source in build.sources):
+        return None, "the text of its source was found elsewhere than in its build"
+    options = join_options([*split_options(build.options or ""), *split_options(edit.options)])
+    try:
+        with temporary_folder() as folder:
+            path, words = written_sources(sources, options, Path(folder))
+            with foreign_text([folder]):
+                edited = compile_source(path, build.device or "", words, using, TIMEOUT, has_sources=False)
+            if not edited.ok:
+                return None, edited.failure
+            for program in open_build(edited):
+                kernel = program.entry_kernels.get(name)
+                if kernel is not None:
+                    decode_kernels([(program, [kernel])], texts=False, threads=1)
+                    return Trial(change, code_of_trial(each.kernel), code_of_trial(kernel)), ""
+    except KernlensError as error:
+        return None, str(error)
+    return None, "the edited program has no such kernel"
