@@ -26,9 +26,11 @@ SPILL = "spill"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The action of a piece of advice where that takes no person: parts of the text of the source that the piece is in,
-    ``replaced`` each by another text (first character, character behind the last, new text; lines end with one character), or ``options``
-    to add to those of the build. No edit adds or removes a line."""
+    """The action of a piece of advice where that takes no person.
+
+    ``replaced`` are parts of the text of the source that the piece is in, each with another text: first character, character
+    behind the last, new text; lines end with one character. ``options`` are added to those of the build. No edit adds or
+    removes a line."""
 
     replaced: tuple[tuple[int, int, str], ...] = ()
     options: str = ""
