@@ -40,6 +40,10 @@ kernel void many(global const float *in, global float *out)
     sum += in[(i * k) & 63];
   out[i] = sum;
 }
+kernel void divided(global const int *in, global int *out, int width)
+{
+  out[get_global_id(0)] = 3 * in[get_global_id(0)] / width * 1000 + in[get_global_id(0)] % width;
+}
 kernel void printing(global float *out)
 {
   out[get_global_id(0)] = get_global_id(0);
@@ -47,6 +51,14 @@ kernel void printing(global float *out)
 }
 """
 ITEMS = 64
+QUOTIENT = (
+    "out[get_global_id(0)] = ((__typeof__((3 * in[get_global_id(0)]) / (width)))"
+    "(((float)(3 * in[get_global_id(0)]) + 0.5f) / (width))) * 1000 + in[get_global_id(0)] % width;"
+)
+REMAINDER = (
+    "out[get_global_id(0)] = 3 * in[get_global_id(0)] / width * 1000 + ((in[get_global_id(0)]) - "
+    "(__typeof__((in[get_global_id(0)]) / (width)))(((float)(in[get_global_id(0)]) + 0.5f) / (width)) * (width));"
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +66,15 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     keeper = Keeper(KERNELS, "", "shapes")
     numbers = struct.pack(f"<{ITEMS}f", *(each / 7 for each in range(ITEMS)))
     read: list[Any] = [[numbers, READ_ONLY], [bytes(4 * ITEMS), WRITE_ONLY]]
+    integers: list[Any] = [
+        [struct.pack(f"<{ITEMS}i", *range(0, 41 * ITEMS, 41)), READ_ONLY],
+        [bytes(4 * ITEMS), WRITE_ONLY],
+    ]
     launches = [
         keeper.launch("tone", [*read, struct.pack("<f", 2.2)], [ITEMS], [16]),
         keeper.launch("sums", [*read, struct.pack("<q", 40)], [ITEMS], [16]),
         keeper.launch("many", read, [ITEMS], [16]),
+        keeper.launch("divided", [*integers, struct.pack("<i", 41)], [ITEMS], [16]),
         keeper.launch("printing", [[bytes(4 * ITEMS), WRITE_ONLY]], [ITEMS], [16]),
     ]
     return record_launches(tmp_path_factory.mktemp("kept") / "kept.klens", keeper.build, *launches)
@@ -84,6 +101,8 @@ def test_each_edit_is_what_the_sentence_says(answer: list[dict[str, Any]]) -> No
         ("tone", "pow-with-a-constant", "out[i] = pow(light /* a ) */, gamma) + (light * light)"),
         ("sums", "long-counter", "for (int k = 0; k < (int)(n); k++)"),
         ("sums", "barrier-over-nothing", ";"),
+        ("divided", "integer-division", QUOTIENT),
+        ("divided", "integer-division", REMAINDER),
         ("many", "unrolled-too-far", "__attribute__((opencl_unroll_hint(8))) for (int k = 0; k < 64; k++)"),
         ("printing", "printf-left-in", "if (get_local_id(0) > 100) 0;"),
     }
@@ -119,7 +138,7 @@ def test_results_that_differ_are_shown_with_their_distance(tmp_path: Path) -> No
     done = command("advise", str(source), "--device", "pvc", "--prove", str(recording))
     assert done.returncode == 0, done.stderr
     assert "out[get_global_id(0)] = in[get_global_id(0)] * 0.3f + M_PI_F;" in done.stdout
-    assert "results: different on " in done.stdout
+    assert "results: different (promised: results differ)" in done.stdout
     assert "ulp" in done.stdout
     assert "1 piece of advice followed; 0 equal, 1 different, 0 not known; 0 pieces left to you" in done.stdout
 

@@ -10,7 +10,7 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.literals import literal
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.source_tokens import COMMENT, Construct
-from kernlens.model.advice import EQUAL, Advice
+from kernlens.model.advice import EQUAL, Advice, Edit
 from kernlens.model.source_map import SourcePlace
 
 #: The range in which floats are divided for integers, as its exact model shows: bits of what is divided, and of what by.
@@ -27,6 +27,8 @@ _LARGEST = 1 << 32
 _PRODUCTS = frozenset(("mul", "mach", "macl", "mad", "mullh"))
 #: Lines above and below a division, and characters of each, in which one of the same operands is looked for.
 _NEAR, _LONGEST = 8, 1000
+#: What changes a variable where it stands.
+_ACTS = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
 _CARRIES = frozenset(("addc", "subb"))
 
 
@@ -118,7 +120,19 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             f"is {len(rows):,} instructions{_among(facts, place, construct)}, because this GPU has no integer divider",
             "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), shift and mask if"
             f" it is a power of two and no value is negative, or {_by_floats(construct)}",
+            edit=_edit(facts, place, construct),
         )
+
+
+def _edit(facts: Facts, place: SourcePlace, construct: Construct) -> Edit | None:
+    """Return the edit that divides floats; None where the operands are not certain, or do something themselves."""
+    operation = facts.tokens.operation(place)
+    if operation is None or any(_ACTS.search(operand) for operand in operation[1:]):
+        return None
+    code, left, right = operation
+    quotient = f"(__typeof__(({left}) / ({right})))(((float)({left}) + 0.5f) / ({right}))"
+    text = f"({quotient})" if construct.token == "/" else f"(({left}) - {quotient} * ({right}))"
+    return Edit(((code.start, code.stop, text),))
 
 
 def _by_floats(construct: Construct) -> str:

@@ -138,6 +138,21 @@ class SourceTokens:
         above, below = lines[max(0, index - _BESIDE) : index], lines[index + 1 : index + 1 + _BESIDE]
         return operands(_code([*above, line[: token.start()]]), token[0], _code([line[token.end() :], *below]))
 
+    def operation(self, place: SourcePlace) -> tuple[range, str, str] | None:
+        """Return the characters of the source that the division at a place takes with its operands, and these; None where they
+        are not certain, or stand on several lines."""
+        start, line, (left, right) = self._start(place), self._line(place), self.operands(place)
+        if start is None or not left or not right:
+            return None
+        before, behind = (r"\s*".join(map(re.escape, text.split())) for text in (left, right))
+        match = re.compile(rf"{before}\s*(?P<sign>[/%])\s*{behind}").match
+        begin = next((at for at in range(start) if (it := match(line, at)) and it.start("sign") == start), None)
+        whole = match(line, begin) if begin is not None else None
+        if whole is None:
+            return None
+        offset = self.offset(SourcePlace(place.path, place.line, 1))
+        return range(offset + whole.start(), offset + whole.end()), left, right
+
     def statement(self, path: str, line: int) -> tuple[str, int]:
         """Return the lines of the statement that a line is of, without comments, and the number of the first."""
         start = max(0, line - 1 - _STATEMENT)
