@@ -201,6 +201,7 @@ def check(document: Mapping[str, Any], sides: Sequence[Side], place: str, checke
                     side.compiled[source[key]],
                 )
         pairs[os.path.splitext(source["new"] or source["old"])[0]] = (old, new)
+    _move(pairs)
     differing = {(each["new"]["program"], each["name"]): each for each in document["kernels"]}
     compared = 0
     ratios: dict[str, list[float]] = {"instructions": [], "code_size": []}
@@ -234,6 +235,22 @@ def check(document: Mapping[str, Any], sides: Sequence[Side], place: str, checke
                 math.exp(math.fsum(map(math.log, values)) / len(values)),
             )
     return pairs
+
+
+def _move(pairs: Pairs) -> None:
+    """Put kernels that stand in another source now, the only ones of their name on each side, beside their old ones."""
+    places: list[dict[str, list[str]]] = [{}, {}]
+    for program, sides in pairs.items():
+        for names, own, other in zip(places, sides, reversed(sides), strict=True):
+            for name in own.keys() - other.keys():
+                names.setdefault(name, []).append(program)
+    for name in places[0].keys() & places[1].keys():
+        if len(places[0][name]) == 1 == len(places[1][name]):
+            (before,), (after,) = places[0][name], places[1][name]
+            gone = dict(pairs[before][0])
+            come = {**pairs[after][0], name: gone.pop(name)}
+            pairs[before] = (gone, pairs[before][1])
+            pairs[after] = (come, pairs[after][1])
 
 
 def _check_kernel(change: Mapping[str, Any] | None, old: Annotated, new: Annotated, at: str, checked: Checked) -> None:

@@ -266,9 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=inf, help="begin none later")
-    parser.add_argument(
-        "--most", type=int, default=10_000, help="sources of a program, so that base builds serve often"
-    )
+    parser.add_argument("--most", type=int, help="sources of a program, so that base builds serve often")
     parser.add_argument("--again", action="store_true", help="judge those anew that were wrong, and no others")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--journal", type=Path, default=cache_folder() / "regressions")
@@ -278,7 +276,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     chosen.journal.mkdir(parents=True, exist_ok=True)
     everything = [paths for paths in sources(chosen.folder or FOLDERS) if paths]
-    programs = [random.Random(chosen.seed).sample(paths, min(chosen.most, len(paths))) for paths in everything]
+    programs = everything
+    if chosen.most is not None:
+        programs = [random.Random(chosen.seed).sample(paths, min(chosen.most, len(paths))) for paths in everything]
     until = time.monotonic() + chosen.seconds
     answers = chosen.journal / f"answers-{chosen.seed}.jsonl"
     lines = [json.loads(line) for line in answers.read_text().splitlines()] if answers.exists() else []
