@@ -292,9 +292,8 @@ def check_comment(comment: str, pairs: Pairs, place: str, checked: Checked) -> N
             titled = re.match(r"<details>(\S+)  (?:\S+ on .* -> )?(\S+) on ", line)
             kernel, program = (titled[1], titled[2]) if titled else ("", "")
             is_held = all(kernel in side for side in pairs.get(program, ({},)))
-            checked.counts[
-                "comment: a kernel's block that is held" if is_held else "comment: a block that is not held"
-            ] += 1
+            if titled:
+                checked.counts[f"comment: a kernel's block{'' if is_held else ' that is not held'}"] += 1
             kernel, path = kernel if is_held else "", ""
         elif match := re.match(r"[-+] only here: (\S+)  (\S+) on [^:]*: (.*), ([\d,]+) bytes of code", line):
             side = pairs.get(match[2], ({}, {}))[line.startswith("+")]
