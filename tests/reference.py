@@ -6,6 +6,7 @@ which is looked for: of each class the shortest. The pages can be run with ``doc
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import os
@@ -118,10 +119,33 @@ def page(name: str, paths: Mapping[type, str], failing: Mapping[str, str] = FAIL
     for module_name in PAGES[name]:
         module = importlib.import_module(module_name)
         if len(PAGES[name]) > 1:
-            lines += [f"## {module_name}", "", *_text(module.__doc__)]
+            lines += [f"## {module_name}", "", *_text(module.__doc__), *_constants(module)]
         for public in public_names(module):
             lines += _name(module, public, (paths, failing), "###" if len(PAGES[name]) > 1 else "##")
     return wrapped("\n".join(lines).rstrip("\n") + "\n")
+
+
+def _constants(module: ModuleType) -> list[str]:
+    """Return a table of the module's own words, such as states and kinds, with what the comments before them say."""
+    text = inspect.getsource(module).splitlines()
+    rows = []
+    for statement in ast.parse("\n".join(text)).body:
+        if not isinstance(statement, ast.Assign):
+            continue
+        names = [each.id for target in statement.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+        values = {name: getattr(module, name) for name in names if re.fullmatch(r"[A-Z][A-Z0-9_]*", name)}
+        told = [
+            f"`{name} = {value!r}`"
+            for name, value in values.items()
+            if value and isinstance(value, str | tuple) and all(isinstance(each, str) and each for each in value)
+        ]
+        if told:
+            first = statement.lineno - 1
+            while text[first - 1].startswith("#:"):
+                first -= 1
+            comment = " ".join(line.removeprefix("#:") for line in text[first : statement.lineno - 1])
+            rows.append(f"|{_cell(', '.join(told))}|{_cell(_markdown(comment))}|")
+    return ["|Constants|Meaning|", "|-|-|", *rows, ""] if rows else []
 
 
 def _name(module: ModuleType, name: str, known: tuple[Mapping[type, str], Mapping[str, str]], mark: str) -> list[str]:

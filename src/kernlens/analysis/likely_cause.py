@@ -8,7 +8,9 @@ from itertools import chain
 
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
+from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
+from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.flow.register_peak import why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import observed_code
@@ -145,8 +147,13 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
     """Return the line that was edited, or else grew most since the baseline, or a sentence that says why there is none."""
     column = _column(figure)
     program, kernel = change.pair.new_program, change.pair.new
+    of_other = ""
     for key in change.edited:
         if key.new:
+            if other := _other_kernel(change, key):
+                place = f"{key.path.rpartition('/')[2]}:{key.new}"
+                of_other = of_other or f", and {place}, which was edited, is of {kernel_title(other)}"
+                continue
             source = _source_line(program, key.path, key.new)
             return Cause(key.path, key.new, source, column.heading, 0, _total(kernel, column), 0, True)
     if not change.has_lines:
@@ -159,7 +166,7 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
         if line.is_cause or after > before
     ]
     if not grown:
-        return f"no line has more {column.heading} than in the baseline"
+        return f"no line has more {column.heading} than in the baseline{of_other}"
     _, _, line, before, after = min(grown, key=lambda item: item[:2])
     source = _source_line(program, line.key.path, line.key.new)
     total = _total(kernel, column)
@@ -167,6 +174,21 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
     return Cause(
         line.key.path, line.key.new, source, column.heading, after, total, before, bool(line.is_cause), certain
     )
+
+
+def _other_kernel(change: KernelChange, key: LineKey) -> str:
+    """Return the kernel that has instructions of the lines edited around one; empty if the changed kernel has some too, or
+    none has. Compilers lay out all kernels of a source anew where one needs more arguments or local memory."""
+    edited = {each.new for each in change.sources.edited if each.path == key.path}
+    first, last = key.new, key.new
+    while first - 1 in edited:
+        first -= 1
+    while last + 1 in edited:
+        last += 1
+    lines = {(key.path, number) for number in range(first, last + 1)}
+    kernels = change.pair.new_program.kernels.values()
+    names = [each.name for each in kernels if each.source_map and not lines.isdisjoint(each.source_map.lines)]
+    return "" if not names or change.pair.new.name in names else names[0]
 
 
 def _column(figure: Figure) -> LineColumn:

@@ -10,7 +10,7 @@ from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, print_pieces
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError
+from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.decoded_kernels import with_line_tables
 from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
@@ -35,7 +35,7 @@ class Asked:
     kernels: tuple[str, ...] = option.kernels("Show only programs with this kernel, and of their kernels only this one")
     sources: Sources = option.together(Sources)
     trips: Trips | None = option.trips()
-    sort: str | None = option.sort("Sort kernels by this metric, largest first")
+    sort: str | None = option.sort("Sort programs and their kernels by this metric, largest first")
     has_logs: bool = option.flag(
         "Print the compilers' whole logs, by kernel and line, of a recording's builds.", "--log"
     )
@@ -81,6 +81,8 @@ def _print_file(contents: Contents, asked: Asked, device: str | None, order: Fig
     whole = whole_of(contents)
     of_device = for_device(contents.programs, device, must_be=not choices and not failed, whole=whole)
     programs = with_kernels(of_device, asked.kernels, whole, device) if of_device or not choices else ()
+    if order is not None:
+        programs = _ranked(programs, order)
     containers = () if asked.kernels else containers_for(contents.containers, device)
     if asked.as_json:
         from kernlens.report.program_document import inspect_document
@@ -108,6 +110,19 @@ def _print_file(contents: Contents, asked: Asked, device: str | None, order: Fig
     print_lines(failed_section(failed))
     if not programs:
         print_lines(no_binary_lines(contents.recorded))
+
+
+def _ranked(programs: Iterable[Program], order: Figure) -> list[Program]:
+    """Return the programs, the one with the kernel that has most of a figure first; the unreadable ones are last."""
+
+    def most(program: Program) -> int:
+        try:
+            values = [order.read(kernel) for kernel in with_line_tables(program, keeps=True).entry_kernels.values()]
+        except KernlensError:
+            return -2
+        return max((-1 if value is None else value for value in values), default=-1)
+
+    return sorted(programs, key=most, reverse=True)
 
 
 def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | None, *, as_json: bool) -> None:

@@ -112,9 +112,11 @@ class Contents:
                 f" with kernlens stages {self.path}, or compile the source for a GPU"
             )
         self._say_kernelless()
+        from kernlens.formats.spirv.opencl_fitness import why_unfit
+
         if modules := sum(bool(program.spirv) for program in self.programs):
             only = next(program.spirv for program in self.programs if program.spirv)
-            if modules == 1 and (why := _why_unfit(only)):
+            if modules == 1 and (why := why_unfit(only)):
                 raise UnsupportedError(f"{self.path} holds no machine code, and none can be made of it: {why}")
             # Of several in a file, compile takes those that are chosen; of a folder, it takes a file.
             choice = " --kernel K" if modules > 1 and not isinstance(self, Folder) else ""
@@ -179,25 +181,24 @@ def is_build_for(build: Build, device: str | None) -> bool:
     return known is not None and known_device(build.device) == known
 
 
-def _why_unfit(module: memoryview) -> str | None:
-    from kernlens.formats.spirv.opencl_fitness import why_unfit
-
-    return why_unfit(module)
-
-
 def load(
     path: str | os.PathLike[str], *, device: str | None = None, source_roots: Sequence[str] = ()
 ) -> Sequence[Program]:
     """Return the programs in any file, recording or folder; those of a recording are unpacked when they are asked for.
 
-    ``device`` names the device of content that does not say it (raw instructions); ``source_roots`` are folders to look
-    for source files in. Raises KernlensError: FormatError for damaged content, NotFoundError for an unknown device; of a
-    folder no file may be damaged.
+    ``device`` chooses the programs for that device, and names that of content that does not say it (raw instructions);
+    ``source_roots`` are folders to look for source files in. Raises KernlensError: FormatError for damaged content,
+    NotFoundError for an unknown device, and one that no program is for; of a folder no file may be damaged.
     """
     contents = open_file(path, device=device, source_roots=source_roots)
     programs = contents.some_programs()
     contents.check()
-    return programs
+    if device is None:
+        return programs
+    target, known = find_device(device), dict.fromkeys(str(program.device) for program in programs)
+    if chosen := [program for program in programs if program.is_for(target)]:
+        return chosen
+    raise NotFoundError(f"no program in {contents.path} is for {target}, but for {', '.join([*known][:_NAMED])}")
 
 
 def open_file(

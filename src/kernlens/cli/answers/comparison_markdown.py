@@ -52,10 +52,9 @@ def _head(what: Summary, most: int | None) -> Iterator[str]:
         yield ""
         yield from _table(changes[:_ROWS])
     first = list(first_lines(what, _LINES))
-    if first:
-        yield ""
-        yield from _block(first)
     yield ""
+    if first:
+        yield from _block(first)
     yield "<details><summary>What was compared</summary>"
     yield ""
     yield from _block(summary_lines(what, most))
