@@ -321,7 +321,7 @@ def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open,
     assert [cell.lstrip("▲").replace(",", "") for cell in cells.all_inner_texts()] == [
         str(sizes[device]) for device in devices
     ]
-    assert viewer.text(".sweep td.worst").replace(",", "") == f"▲{max(sizes.values())}"
+    assert viewer.find(".sweep td.worst").count() == 0, "figures of two devices are no measure of one another"
     assert viewer.axe() == []
     cells.nth(1).locator("button").click()
     viewer.find(".how .fact b", has_text=devices[1]).wait_for()
