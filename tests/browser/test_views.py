@@ -200,7 +200,7 @@ def test_equal_kernels_differ_in_nothing(open_report: Open, two: list[Program]) 
 def test_one_kernel_alone_has_nothing_to_be_compared_with(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(explore_document(two[:1], title="one"))
     viewer.press("c")
-    assert "kernlens serve old.klens new.klens" in viewer.text(".compare .message")
+    assert "kernlens serve old.klens new.klens" in viewer.text(".compare .lines")
 
 
 #: A second kernel, with a loop: passes over loops change it alone.
