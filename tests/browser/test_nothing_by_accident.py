@@ -27,7 +27,7 @@ KEYS = [
 FRESH = 250
 #: Where a point is: what a click there would reach. Lists of a browser's own and what compiles with other options are left out.
 IS_FREE = """([x, y]) => document.getElementById("kernlens").shadowRoot.elementFromPoint(x, y)
-  ?.closest(".fields, .trials, select") === null"""
+  ?.closest(".fields, .trials, .offers, select") === null"""
 IS_TYPED_IN = """() => document.getElementById("kernlens").shadowRoot.querySelector(".typed-in") !== null"""
 
 LARGER = (

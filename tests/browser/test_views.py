@@ -200,7 +200,7 @@ def test_equal_kernels_differ_in_nothing(open_report: Open, two: list[Program]) 
 def test_one_kernel_alone_has_nothing_to_be_compared_with(open_report: Open, two: list[Program]) -> None:
     viewer = open_report(explore_document(two[:1], title="one"))
     viewer.press("c")
-    assert "kernlens serve old.klens new.klens" in viewer.text(".compare .message")
+    assert "kernlens serve old.klens new.klens" in viewer.text(".compare .lines")
 
 
 #: A second kernel, with a loop: passes over loops change it alone.
@@ -321,7 +321,7 @@ def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open,
     assert [cell.lstrip("▲").replace(",", "") for cell in cells.all_inner_texts()] == [
         str(sizes[device]) for device in devices
     ]
-    assert viewer.text(".sweep td.worst").replace(",", "") == f"▲{max(sizes.values())}"
+    assert viewer.find(".sweep td.worst").count() == 0, "figures of two devices are no measure of one another"
     assert viewer.axe() == []
     cells.nth(1).locator("button").click()
     viewer.find(".how .fact b", has_text=devices[1]).wait_for()

@@ -22,7 +22,7 @@ export function noStages(slot: Slot, kernel: Kernel, page: Page): void {
   const parts: Node[] = [];
   const copy = h("button", { class: "tool", type: "button", title: `${command}: copy`, onclick: () => void copyText(command ?? "", (told) => page.tell(told)) }, "Copy");
   if (compiler?.canTry(kernel.program) === true) {
-    parts.push(h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them"));
+    parts.push(h("button", { class: "tool", type: "button", onclick: () => void compiler.compile(true) }, "Compile again and show them"));
   }
   slot.fold("stages", sentence(reason));
   slot.message(h("p", {}, sentence(reason)), ...parts, command === null ? "" : h("p", {}, "To have them: ", h("code", {}, command), " ", copy));

@@ -1,4 +1,5 @@
 import type { Kernel } from "./document/kernel";
+import type { Choices, Configuration } from "./document/options";
 import type { Index, ProgramInfo } from "./document/schema";
 import type { Source } from "./document/source";
 import type { Dialog } from "./frame/dialog";
@@ -76,6 +77,19 @@ export interface KernelVersion {
   readonly outcome: { readonly program: ProgramInfo | null } | null;
 }
 
+/** What a program can be compiled for, and for what it is compiled, or what is nearest to that here. */
+export interface Offers {
+  choices: Choices;
+  like: Configuration;
+}
+
+/** What came of a compile beside what is shown: its programs, or why there are none. */
+export interface Built {
+  configuration: Configuration;
+  index: Index | null;
+  reason: string | null;
+}
+
 /** What edits a source and compiles it in place, as far as others ask it (editing/editing.ts). */
 export interface Compiler {
   /** Whether a program is the one that is edited, or came of a compile of it. */
@@ -121,9 +135,13 @@ export interface Compiler {
   /** Goes back to what was read. */
   revert(): void;
   /** Compiles what is shown again as it is, with its stages. */
-  again(): void;
+  compile(isAgain: true): Promise<void>;
   /** The panel that tries build options on a kernel's source; null if there is no text of it. */
   trials(kernel: Kernel): HTMLElement | null;
-  /** Compiles again, and keeps what each pass changed. */
-  allPasses(): void;
+  /** What else the program that is shown can be compiled for, and for what it is; null where nothing compiles it. */
+  offers(program: ProgramInfo): Promise<Offers | null>;
+  /** Compiles what is shown for something else: a version of it. */
+  configure(change: Partial<Configuration>): Promise<void>;
+  /** Compiles what is shown for each of these, beside its versions: what came of each as it comes. */
+  builds(configurations: readonly Configuration[], signal: AbortSignal): AsyncIterable<Built>;
 }

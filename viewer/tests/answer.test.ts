@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Kernel, Stage } from "../src/document/kernel";
 import { adviceFor, answerOf, unanswered } from "../src/frame/answer";
+import { nextOf } from "../src/frame/next_step";
 import { firstOf, type Entry } from "../src/frame/kernels";
 import { inlined } from "./sample";
 
@@ -96,4 +97,23 @@ test("a document opens on the worst kernel with lines, and on the slowest where 
   expect(firstOf([entry("bare", 900, false), entry("small", 5, true), entry("large", 80, true)])?.name).toBe("large");
   expect(firstOf([entry("bare", 9, false, 50), entry("lined", 80, true, 2)])?.name).toBe("bare");
   expect(firstOf([])).toBeUndefined();
+});
+
+test("of a line that no rule speaks of stands what it is and which command tells more", async () => {
+  const built = await kernel([1, 3, 3], [0, 0, 0]);
+  const { words, command } = nextOf(built, 1);
+  expect(words).toMatch(/^Line 5 is .+\. .*`kernlens capture --observe -- APP` counts how often it runs/);
+  expect(command).toBe("kernlens capture --observe -- APP");
+  // What was observed already is not asked for, nor where no interpreter runs the language.
+  expect(nextOf({ ...built, observed: {} } as unknown as Kernel, 1).command).toBeNull();
+  const files = built.files.map((path) => path.replace(/\.\w+$/, ".cpp"));
+  expect(nextOf({ ...built, files } as unknown as Kernel, 1).command).toBeNull();
+});
+
+test("where the text is not here, the folder that the reason names is the command", async () => {
+  const built = await kernel([1, 3, 3], [0, 0, 0]);
+  built.missing.advice = "the source text is not known";
+  expect(nextOf(built, 1).command).toBe("--source-root DIR");
+  built.program.files = built.files.map((path) => ({ path, chunk: null, missing: "it lies outside; --source-root /work/src allows it" }));
+  expect(nextOf(built, 1)).toMatchObject({ command: "--source-root /work/src", words: expect.stringContaining("add `--source-root /work/src`") });
 });

@@ -1,9 +1,9 @@
 """Trials of build options on what a page sent: one place in the queue, in which the compiles are done one after the other.
 
 A configuration of ``/api/compile`` with ``"trials": true`` asks for it. Its events are those of a compile: ``stage`` counts the
-compiles (``done`` of ``of``), and the ``result`` has no ``index`` but ``tried``, which is ``kernlens advise --try --json``'s
-(``report/trial_table.py``; null if the source does not compile as it is, and ``reason`` says why). As a newer request of a
-session supersedes what it asked before, a page asks for trials in a session of its own.
+compiles (``done`` of ``of``), ``tried`` has what is known so far, and the ``result`` has no ``index`` but ``tried``, which is
+``kernlens advise --try --json``'s (``report/trial_table.py``; null if the source does not compile as it is, and ``reason`` says
+why). As a newer request of a session supersedes what it asked before, a page asks for trials in a session of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TrialWork(ConfinedWork):
         with self.folder() as written_below:
             folder = os.path.realpath(written_below)
             try:
-                answer = self._tried(tell, folder)
+                answer = self._shown(self._tried(tell, folder), folder)
             except KernlensError as error:
                 tell({**no_result(str(error).replace(folder, "")), "tried": None})
                 return
@@ -45,13 +45,17 @@ class TrialWork(ConfinedWork):
         roots = [os.path.realpath(each) for each in self.include]
         path, words = written_sources(self.sources, configuration.options, Path(folder), roots)
         options = join_options([*split_options(words), *(() if self.unconfined else questions_answered())])
-        answer = tried(
+        return tried(
             path,
             configuration.device,
             toolchain=configuration.toolchain,
             options=options,
             jobs=1,
             on_progress=lambda done, of: tell({"event": "stage", "done": done, "of": of}),
+            on_answer=lambda known: tell({"event": "tried", "tried": tried_document(self._shown(known, folder))}),
         )
+
+    def _shown(self, answer: Tried, folder: str) -> Tried:
+        """Return the trials under the names that the page knows."""
         failures = tuple((change, reason.replace(folder, "")) for change, reason in answer.failures)
-        return replace(answer, source=self.sources[0].path, options=configuration.options, failures=failures)
+        return replace(answer, source=self.sources[0].path, options=self.configuration.options, failures=failures)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, replace
 from typing import Any
@@ -102,13 +102,15 @@ def tried(
     timeout: float = TIMEOUT,
     cache: CompileCache | None = None,
     on_progress: Progress | None = None,
+    on_answer: Callable[[Tried], None] | None = None,
     is_foreign: bool = False,
 ) -> Tried:
     """Compile a source with each of ``changes_for`` its options, and compare every kernel with what it is without.
 
     ``items_per_launch`` are the work-items of a launch, ``4096`` or ``4096/MACRO``, which is assumed to make the same results
     with every change. ``kernels`` are names or patterns; none: all. ``jobs`` compiles run at a time (None: one per processor),
-    each for ``timeout`` seconds at most. ``is_foreign``: somebody else may have written the source. Raises NotFoundError for a
+    each for ``timeout`` seconds at most. ``on_answer`` gets what is known after each compile, from that as it is on.
+    ``is_foreign``: somebody else may have written the source. Raises NotFoundError for a
     source, device, toolchain or kernel that does not exist, ToolError if the source does not compile as it is, UnsupportedError
     if no libiga64 decodes the device's code.
     """
@@ -126,6 +128,7 @@ def tried(
         number, job = numbered
         return number, _codes(job, cache, on_start).with_items(items.with_options(split_options(job.options)))
 
+    begun = Tried(os.fspath(source), own, chosen.name, title_for(own, chosen), options, changes, (), ())
     results: dict[int, _Codes] = {}
     with closing(do_many(enumerate(works), work, jobs)) as finished:
         for count, (number, codes) in enumerate(finished, start=1):
@@ -134,16 +137,19 @@ def tried(
                 raise ToolError(codes.reason)
             if on_progress is not None:
                 on_progress(count, len(works))
-    before = results.pop(0)
-    return Tried(
-        os.fspath(source),
-        own,
-        chosen.name,
-        title_for(own, chosen),
-        options,
-        changes,
-        tuple(_compared(name, before.codes[name], changes, results) for name in _named(before.codes, kernels)),
-        tuple((change, results[number].reason) for number, change in enumerate(changes, 1) if results[number].reason),
+            if on_answer is not None and 0 in results and count < len(works):
+                on_answer(_with_results(begun, results, kernels))
+    return _with_results(begun, results, kernels)
+
+
+def _with_results(begun: Tried, results: Mapping[int, _Codes], kernels: Collection[str]) -> Tried:
+    """Return the trials of which there are results; number 0 is the source as it is."""
+    codes = results[0].codes
+    numbered = [(change, results[number]) for number, change in enumerate(begun.changes, 1) if number in results]
+    return replace(
+        begun,
+        kernels=tuple(_compared(name, codes[name], numbered) for name in _named(codes, kernels)),
+        failures=tuple((change, result.reason) for change, result in numbered if result.reason),
     )
 
 
@@ -202,10 +208,9 @@ def _named(codes: Mapping[str, TrialCode], kernels: Collection[str]) -> list[str
     return [name for name in codes if not kernels or name in chosen]
 
 
-def _compared(name: str, before: TrialCode, changes: Sequence[Change], results: Mapping[int, _Codes]) -> TriedKernel:
+def _compared(name: str, before: TrialCode, numbered: Sequence[tuple[Change, _Codes]]) -> TriedKernel:
     trials = []
-    for number, change in enumerate(changes, start=1):
-        result = results[number]
+    for change, result in numbered:
         if not result.reason:
             after = result.codes.get(name)
             trials.append(

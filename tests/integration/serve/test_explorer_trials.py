@@ -32,6 +32,8 @@ def test_trials_are_a_result_of_their_own(server: Server) -> None:
     assert [(event["done"], event["of"]) for event in events if event["event"] == "stage"] == [
         (count, 7) for count in range(1, 8)
     ]
+    known = [len(event["tried"]["kernels"][0]["tried"]) for event in events if event["event"] == "tried"]
+    assert known == list(range(6)), "each result is told as it comes, from the source as it is on"
     (result,) = [event for event in events if event["event"] == "result"]
     assert (result["ok"], result["index"], result["reason"]) == (True, None, None)
     tried = result["tried"]

@@ -34,6 +34,8 @@ export class Beside {
     const other = entry === undefined ? null : await page.load(entry);
     if (turn !== this.turn || kernel !== page.kernel || kernel === null) return;
     this.compared = other;
+    // Figures of two devices are no measure of one another: nothing in them is better or worse.
+    page.element.classList.toggle("apart", other !== null && other.program.device !== kernel.program.device);
     for (const pane of panes) {
       const text = other === null ? null : await textIn(other.program, pane.title);
       if (turn !== this.turn || pane.kernel !== kernel) continue;

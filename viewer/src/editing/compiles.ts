@@ -25,6 +25,7 @@ export type CompileEvent =
   | { event: "queued"; configuration: number; place: number }
   | { event: "started"; configuration: number }
   | { event: "stage"; configuration: number; done: number; of: number }
+  | { event: "tried"; configuration: number; tried: unknown }
   | { event: "alive" | "superseded" | "closing" | "end" }
   | Result;
 

@@ -104,7 +104,7 @@ export class EditView {
       // With which all are compared has nothing to be compared with.
       const from = number === versions.against ? null : versions.before(version);
       const former = from?.instructions.get(kernel) ?? null;
-      const change = figure === null || from === null || former === null ? null : { by: figure - former, from: from.number };
+      const change = figure === null || from === null || former === null ? null : { by: figure - former, from: from.number, isApart: from.configuration.device !== version.configuration.device };
       return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base, badge: this.replays.badge(version, kernel) };
     });
     const isOlder = current.errors > 0 && doing === null;

@@ -6,12 +6,13 @@ import type { Index, ProgramInfo } from "../document/schema";
 import { sentenceOf } from "../document/source";
 import { BuildFields } from "../frame/build";
 import { type Entry, entriesOf } from "../frame/kernels";
-import type { Before, Compiler, Page } from "../page";
+import type { Before, Built, Compiler, Offers, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
 import type { SourcePane } from "../panes/source";
 import { Address } from "./address";
 import { Arrival } from "./arrival";
 import { Beside } from "./beside";
+import { buildsOf, offersOf } from "./builds";
 import { likeOf } from "./compiles";
 import { asRead, Edit } from "./edit";
 import { EditView, isOther, shownOf } from "./edit_view";
@@ -170,15 +171,6 @@ export class Editing implements Compiler {
     return this.canTry(kernel.program) ? Trials.of(kernel.program, this.source).show(kernel) : null;
   }
 
-  allPasses(): void {
-    void this.configure({ all_passes: true });
-  }
-
-  /** Compiles what is shown again as it is, with its stages. */
-  again(): void {
-    void this.compile(true);
-  }
-
   revert(): void {
     this.act((edit) => edit.selectNumber(1));
     this.held.unfold();
@@ -261,11 +253,19 @@ export class Editing implements Compiler {
     this.share();
   }
 
-  private async configure(change: Partial<Configuration>): Promise<void> {
+  async configure(change: Partial<Configuration>): Promise<void> {
     (await this.begun())?.configure(change);
   }
 
-  private async compile(isAgain = false): Promise<void> {
+  async offers(program: ProgramInfo): Promise<Offers | null> {
+    return (await this.ask()) === null && this.canTry(program) ? offersOf(program, this.choices) : null;
+  }
+
+  builds(configurations: readonly Configuration[], signal: AbortSignal): AsyncGenerator<Built> {
+    return buildsOf(this.source, this.begun(), configurations, signal);
+  }
+
+  async compile(isAgain = false): Promise<void> {
     (await this.begun())?.compile(isAgain);
   }
 

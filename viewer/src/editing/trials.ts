@@ -83,7 +83,7 @@ export class Trials {
     try {
       const tried = await this.ask(signal);
       if (signal.aborted) return;
-      this.tried = tried;
+      this.know(tried);
       this.rest();
       this.say(`compiled in ${((performance.now() - since) / 1000).toFixed(2)} s`, false);
     } catch (problem) {
@@ -105,11 +105,18 @@ export class Trials {
     const request = { session, serial: ++this.serial, source: { path: file.path, text, program: program.id }, configurations: [{ ...configuration, trials: true }] };
     for await (const event of compile(source, request, signal)) {
       if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
-      if (event.event !== "result") this.doing = progressWords(event) ?? this.doing;
+      if (event.event === "tried") this.know(triedOf(event.tried));
+      else if (event.event !== "result") this.doing = progressWords(event) ?? this.doing;
       else if (event.tried == null) throw new DocumentError(event.reason ?? "The source does not compile as it is.");
       else return triedOf(event.tried);
     }
     throw new DocumentError("The server ended the compile before it had a result.", "Try again.");
+  }
+
+  /** Shows what is known so far. */
+  private know(tried: Tried): void {
+    this.tried = tried;
+    this.draw();
   }
 
   private rest(): void {

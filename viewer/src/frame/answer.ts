@@ -1,8 +1,9 @@
 import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
-import { count, h, percent, plural, prose, sentence as sentenceOf } from "../dom";
+import { count, h, percent, plural, prose } from "../dom";
 import { type Answer, blockAnswer, inLoops, largestAt, writtenAnswer } from "./blockwise";
+import { nextStep } from "./next_step";
 import { certainWords, partsOf } from "./peak";
 
 export type { Answer };
@@ -81,9 +82,7 @@ export function answerRow(kernel: Kernel, actions: AnswerActions): HTMLElement[]
   const piece = adviceFor(kernel, answer);
   if (piece === null) {
     if (reason.length > 0) return [row, ...reason];
-    const tries = actions.trialsOf(kernel);
-    const words = kernel.missing.advice === null ? "No rule of advice speaks of this kernel." : sentenceOf(`no advice: ${kernel.missing.advice}`);
-    return [row, h("p", { class: "next dim" }, h("span", {}, words), tries === null ? null : h("button", { class: "tool", type: "button", onclick: tries }, "Try build options"))];
+    return [row, nextStep(kernel, answer.key, actions.trialsOf(kernel))];
   }
   const on = piece.key === answer.key || piece.key < 0 ? "" : `Line ${kernel.places.keyLine[piece.key]}: `;
   const advice = h("p", { class: "next" }, h("span", { title: piece.sentence }, on, ...prose(piece.sentence)), " ", h("button", { class: "tool", type: "button", onclick: () => void actions.goToAdvice(piece) }, "Show advice"));

@@ -1,6 +1,7 @@
 import { certainOf, type Kernel } from "../document/kernel";
 import type { HeldAtPeak, LiveRegister, Peak } from "../document/registers";
 import { h, hex, plural, sentence } from "../dom";
+import { peakField } from "./peak_field";
 
 /** Links of one line's registers that are drawn. */
 const MOST = 12;
@@ -53,15 +54,15 @@ export function peakSheet({ code, places }: Kernel, peak: Peak, goTo: (register:
   const parts = partsOf({ code, places }, peak);
   const counted = parts.reduce((sum, { live: of }) => sum + of.length, 0);
   const twice = counted > registers ? " One of several lines counts for each." : "";
+  const titleOf = ({ key, origin }: LivePart): string => (key !== null && key >= 0 ? `Line ${places.keyLine[key]}` : sentence(`values of ${origin}`).slice(0, -1));
   return [
+    ...peakField(parts, titleOf, item),
     h("p", { class: "dim" }, `${plural(registers, "register")} hold a value at ${hex(code.offset[row])}, by the line that wrote it.${twice}`),
     ...parts.map((part) => {
-      const { key, origin, live: of } = part;
+      const { key, live: of } = part;
       const more = of.length > MOST ? [h("details", {}, h("summary", {}, `${of.length - MOST} more`), h("ol", { class: "registers", start: MOST + 1 }, ...of.slice(MOST).map(item)))] : [];
-      const isLine = key !== null && key >= 0;
-      const title = isLine ? `Line ${places.keyLine[key]}` : sentence(`values of ${origin}`).slice(0, -1);
-      const sure = isLine ? certainWords({ code }, part) : "";
-      return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}${sure}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
+      const sure = key !== null && key >= 0 ? certainWords({ code }, part) : "";
+      return h("section", {}, h("h3", {}, `${titleOf(part)}: ${plural(of.length, "register")}${sure}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
     }),
   ];
 }

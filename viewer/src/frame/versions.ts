@@ -6,7 +6,7 @@ export interface ShownVersion {
   name: string;
   /** Its figure, and by how much that differs from the version that it is compared with; null where it is not known. */
   figure: number | null;
-  change: { by: number; from: number } | null;
+  change: { by: number; from: number; isApart: boolean } | null;
   errors: number;
   isCurrent: boolean;
   /** The others are compared with it. */
@@ -72,7 +72,7 @@ export class VersionStrip {
       h("i", {}, String(number)),
       h("span", { class: "name" }, name),
       errors > 0 ? h("b", { class: "errors" }, words) : h("b", {}, words),
-      errors > 0 || change === null ? null : h("b", { class: change.by > 0 ? "up" : change.by < 0 ? "down" : null, title: `Against version ${change.from}` }, change.by === 0 ? "±0" : `${change.by > 0 ? "+" : "−"}${count(Math.abs(change.by))}`),
+      errors > 0 || change === null ? null : h("b", { class: change.isApart ? null : change.by > 0 ? "up" : change.by < 0 ? "down" : null, title: `Against version ${change.from}${change.isApart ? ", of another device" : ""}` }, change.by === 0 ? "±0" : `${change.by > 0 ? "+" : "−"}${count(Math.abs(change.by))}`),
       badge === null ? null : h("b", { class: `replayed ${badge.kind}`, title: `On the kept launch: ${badge.title}` }, badge.words),
     );
   }

@@ -7,7 +7,9 @@ import { failure, nothing } from "../frame/message";
 import type { Page } from "../page";
 import { codeOf } from "./compare_code";
 import { linesTable } from "./compare_lines";
+import { drawStages, stageFields, type StageNames } from "./compare_stages";
 import { allCards, differenceWords } from "./compare_words";
+import { OfferButtons } from "./offers";
 import { Picker } from "./picker";
 import { type Choice, choiceOf, choicesOf, usual } from "./sides";
 import type { View } from "./view";
@@ -32,6 +34,7 @@ export class CompareView implements View {
   private readonly cards = h("div", { class: "cards", role: "group", "aria-label": "Figures, old to new" });
   private readonly lines = h("div", { class: "lines", tabindex: "0", role: "region", "aria-label": "Lines that changed" });
   private readonly code = h("div", { class: "sides", tabindex: "0", role: "region", "aria-label": "Machine code side by side" });
+  private readonly offers = new OfferButtons(false, ([configuration]) => void this.page.compiler?.configure(configuration));
   private choices: Choice[] = [];
   private chosen: readonly [Choice | null, Choice | null] = [null, null];
   /** What was shown when the sides were chosen, and the sides as the address names them. */
@@ -146,12 +149,33 @@ export class CompareView implements View {
     this.element.classList.add("empty");
     const { a, b } = this.page.state.more;
     const isLacking = (old === null && a !== undefined) || (now === null && b !== undefined);
-    if (this.choices.length < 2 && !isLacking) return fill(this.lines, nothing("There is only one kernel here, and nothing to compare it with.", "Open two: kernlens serve old.klens new.klens"));
     const [other, words] = old === null ? [this.old, "the old side"] : [this.now, "the new side"];
     const name = (old ?? now)?.title;
     const sentence = isLacking ? "The address names a side that is not here: a version of another page, whose text it does not hold." : name === undefined ? "Choose two kernels to compare." : `There is no other version or build of ${name} here.`;
-    const button = h("button", { class: "tool", type: "button", onclick: () => other.focus() }, `Choose ${words}`);
-    fill(this.lines, nothing(sentence, "Any two kernels can be compared: of other names, devices or toolchains too."), button);
+    const isAlone = this.choices.length < 2 && !isLacking;
+    const button = isAlone ? null : h("button", { class: "tool", type: "button", onclick: () => other.focus() }, `Choose ${words}`);
+    fill(this.lines, nothing(sentence, isAlone ? null : "Any two kernels can be compared: of other names, devices or toolchains too."), button);
+    const own = old ?? now;
+    if (own !== null && own.entry.program.stages.length > 1) this.lines.append(h("button", { class: "tool", type: "button", onclick: () => this.chooseBoth(own) }, `Compare two stages of ${own.title}`));
+    if (!isLacking && name !== undefined) void this.offer();
+  }
+
+  /** The kernel with itself, by its first and its last stage. */
+  private chooseBoth(own: Choice): void {
+    const names = own.entry.program.stages.map(({ name }) => name);
+    this.page.go({ more: { ...this.page.state.more, stages: `${names[0]},${names[names.length - 1]}` } }, "replace");
+    this.choose(own, own);
+  }
+
+  /** Where there is nothing to compare with: what it can be compiled for, or what does that. */
+  private async offer(): Promise<void> {
+    const { turn } = this;
+    const { kernel, compiler } = this.page;
+    const offers = kernel === null ? null : ((await compiler?.offers(kernel.program)) ?? null);
+    if (turn !== this.turn) return;
+    if (offers === null) return this.lines.append(nothing(compiler === null ? "A report compiles nothing. kernlens serve FILE does, and compares what it compiles here." : "Nothing here compiles it: there is no source text of it, or no compiler.", "Or open two: kernlens serve old.klens new.klens"));
+    this.offers.show(offers);
+    this.lines.append(h("p", {}, "Compile it for something else, and see here what differs:"), this.offers.element);
   }
 
   private async compare(old: Choice, now: Choice): Promise<void> {
@@ -170,6 +194,18 @@ export class CompareView implements View {
     }
   }
 
+  /** Which stages are compared, as the address has them. */
+  private get stages(): StageNames {
+    const [old = "", now = ""] = (this.page.state.more.stages ?? "").split(",");
+    return now === "" ? ["", ""] : [old, now];
+  }
+
+  private chooseStages([old, now]: StageNames): void {
+    const { stages: _, ...more } = this.page.state.more;
+    this.page.go({ more: old === "" ? more : { ...more, stages: `${old},${now}` } }, "push");
+    this.draw();
+  }
+
   private async sideOf({ entry }: Choice): Promise<Side> {
     const kernel = await this.page.load(entry);
     return { kernel, sources: await this.textsOf(entry.program) };
@@ -184,7 +220,14 @@ export class CompareView implements View {
     const { index } = this.page;
     if (index === null) return;
     fill(this.sentence, differenceWords(old, now, change));
-    fill(this.cards, ...allCards(index, old, now, [left.kernel, right.kernel]));
+    const kernels = [left.kernel, right.kernel] as const;
+    fill(this.cards, ...allCards(index, old, now, [...kernels]));
+    const stages = this.stages;
+    const fields = stageFields(kernels, stages, (names) => this.chooseStages(names));
+    if (fields !== null) this.sentence.append(" ", fields);
+    this.element.classList.toggle("apart", old.entry.program.device !== now.entry.program.device);
+    this.element.classList.toggle("texts", stages[0] !== "" && fields !== null);
+    if (stages[0] !== "" && fields !== null) return drawStages(this.lines, this.code, kernels, stages);
     const without = [left, right].find(({ kernel }) => kernel.code.count === 0)?.kernel;
     if (without !== undefined) {
       fill(this.lines, nothing("There is no machine code on a side to compare.", without.missing.code));

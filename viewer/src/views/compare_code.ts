@@ -16,8 +16,13 @@ export function codeOf(old: Kernel, now: Kernel, line: LineChange | null): HTMLE
   const [before, after] = line === null ? [old.code.count, now.code.count] : [line.old.length, line.new.length];
   const titles = line === null ? ["all machine code", "all machine code"] : line.isLine ? [line.key.old || line.key.new, line.key.new || line.key.old].map((number) => `line ${number}`) : [line.key.path, line.key.path];
   const head = h("div", { class: "row head" }, h("b", {}, `Old, ${titles[0]}: ${count(before)}`), h("b", {}, `New, ${titles[1]}: ${count(after)}`));
-  const rows = pairs.slice(0, MOST_ROWS).map(([left, right]) => h("div", { class: "row" }, half(old, left, right < 0 ? "gone" : ""), half(now, right, left < 0 ? "come" : "")));
+  const rows = pairs.slice(0, MOST_ROWS).map(([left, right]) => codeRow(half(old, left, right < 0 ? "gone" : ""), half(now, right, left < 0 ? "come" : "")));
   return [head, ...rows, ...(pairs.length > MOST_ROWS ? [nothing(`${count(MOST_ROWS)} rows are shown; choose a line to see the others.`)] : [])];
+}
+
+/** What belongs together on both sides. */
+export function codeRow(old: HTMLElement, now: HTMLElement): HTMLElement {
+  return h("div", { class: "row" }, old, now);
 }
 
 /** Of two instruction sets nothing belongs together: both sides stand beside one another in their order. */

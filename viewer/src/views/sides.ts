@@ -53,8 +53,15 @@ export function wordsOf(choice: Choice | null): string {
 
 /** A program's name where it says more than the kernel's. */
 function programWords(program: ProgramInfo, shown: string): string {
-  const name = sourceOf(program);
+  const name = sourceTitle(program);
   return name === shown ? "" : name;
+}
+
+/** A program's source as the tabs and the list call it: the name of its file, where the program is called after that. */
+export function sourceTitle(program: ProgramInfo): string {
+  const name = sourceOf(program);
+  const file = program.files.map(({ path }) => path.slice(path.lastIndexOf("/") + 1)).find((base) => base.replace(/\.\w+$/, "") === name);
+  return file ?? name;
 }
 
 /** A program's name without what recordings add to tell builds apart: `soften:dg2`, `soften:dg2:system#2`. */

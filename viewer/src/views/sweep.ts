@@ -1,27 +1,13 @@
 import { HttpSource } from "../document/http";
-import { figure, list, object, text, textOrNull } from "../document/checked";
-import { isOfRun } from "../document/family";
 import { withoutLines } from "../document/options";
-import type { Figure, Index } from "../document/schema";
 import { sentenceOf } from "../document/source";
-import { count, fill, h, largest } from "../dom";
+import { count, fill, h, largest, plural } from "../dom";
 import { entriesOf } from "../frame/kernels";
 import { nothing } from "../frame/message";
 import type { Page } from "../page";
-import { sourceOf } from "./sides";
+import { Builds } from "./builds";
+import { columnOf, type Row, rowsOf, sweepOf } from "./sweep_rows";
 import type { View } from "./view";
-
-/** A row of the answer of `kernlens sweep --json` (docs/json.md); `figures` is null for one that failed. */
-interface Row {
-  source: string;
-  device: string;
-  toolchain: string;
-  compiler: string | null;
-  options: string;
-  kernel: string | null;
-  figures: Map<string, Figure> | null;
-  reason: string | null;
-}
 
 /** Kernels that are drawn. */
 const MOST_ROWS = 2000;
@@ -37,7 +23,12 @@ export class SweepView implements View {
   readonly element = h("div", { class: "sweep" });
   private read: Promise<Row[] | null> | null = null;
 
-  constructor(private readonly page: Page) {}
+  /** What was compiled here, of the kernel that was shown; its rows stand in place of those of one configuration. */
+  private readonly builds: Builds;
+
+  constructor(private readonly page: Page) {
+    this.builds = new Builds(page, () => this.show());
+  }
 
   show(): void {
     const { source } = this.page;
@@ -45,7 +36,7 @@ export class SweepView implements View {
     this.read.then(
       (rows) => {
         const { index, state } = this.page;
-        if (index !== null) this.draw(rows ?? sweepOf({ figures: index.figures, programs: [...this.page.listed] }), state.more.figure ?? null);
+        if (index !== null) this.draw(this.builds.rows ?? rows ?? sweepOf({ figures: index.figures, programs: [...this.page.listed] }), state.more.figure ?? null);
       },
       (problem: unknown) => {
         // It is asked for again the next time that the view is shown.
@@ -57,13 +48,13 @@ export class SweepView implements View {
 
   private draw(rows: Row[], asked: string | null): void {
     const figures = [...new Set(rows.flatMap((row) => [...(row.figures ?? [])].flatMap(([key, value]) => (value === null ? [] : [key]))))];
-    if (figures.length === 0) return fill(this.element, nothing("No cell of this sweep has a kernel.", rows[0]?.reason ?? null));
+    const isBuilt = this.builds.rows !== null;
+    if (figures.length === 0) return fill(this.element, isBuilt ? this.builds.element : null, isBuilt && rows.length === 0 ? null : nothing("No cell of this sweep has a kernel.", rows[0]?.reason ?? null));
     // Spills are the first thing to look at, where there are any.
     const spills = rows.some((row) => (row.figures?.get("spill_bytes") ?? 0) > 0);
     const figure = [asked, spills ? "spill_bytes" : null, "instructions"].find((each) => each !== null && figures.includes(each)) ?? figures[0];
     const columns = [...new Map(rows.map((row) => [columnOf(row), row])).values()];
-    if (columns.length < 2)
-      return fill(this.element, nothing("All of this is one configuration, and a sweep needs several.", "kernlens sweep SOURCE --device all -o X.klens, and open X.klens"));
+    if (columns.length < 2 && !isBuilt) return this.single();
     const kernels = new Map<string, Map<string, Row>>();
     for (const row of rows) {
       let key = `${row.source} ${row.kernel ?? ""}`;
@@ -80,10 +71,11 @@ export class SweepView implements View {
     const body = [...kernels.values()].map((cells) => this.line(cells, columns, figure, most));
     body.sort((left, right) => (right.worst === left.worst ? 0 : right.worst - left.worst));
     const head = h("tr", {}, h("th", { scope: "col" }, "kernel"), ...columns.map((row) => h("th", { scope: "col", title: row.compiler ?? "" }, row.device, h("br"), row.toolchain, h("br"), withoutLines(row.options) || "no options")));
-    const words = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. ▲ is the worst of its row; a cell opens its kernel.`;
+    const words = `${plural(kernels.size, "kernel")}, ${plural(columns.length, "configuration")}. ▲ is the worst of its row among builds for one device; a cell opens its kernel.`;
     const more = body.length > MOST_ROWS ? ` The worst ${count(MOST_ROWS)} are drawn.` : "";
     fill(
       this.element,
+      isBuilt ? this.builds.element : null,
       h("div", { class: "choice" }, h("label", {}, "Figure ", select), h("span", { class: "dim" }, words + more)),
       h("div", { class: "cells", tabindex: "0" }, h("table", {}, h("caption", { class: "spoken" }, "Sweep"), h("thead", {}, head), h("tbody", {}, ...body.slice(0, MOST_ROWS).map(({ element }) => element)))),
     );
@@ -92,8 +84,10 @@ export class SweepView implements View {
   private line(cells: Map<string, Row>, columns: Row[], figure: string, most: number): { element: HTMLElement; worst: number } {
     const values = [...cells.values()].map((row) => row.figures?.get(figure) ?? null).filter((value) => value !== null);
     const less = LESS_IS_WORSE.has(figure);
-    const worst = values.length === 0 ? null : less ? Math.min(...values) : Math.max(...values);
-    const differs = values.some((value) => value !== worst);
+    const worstOf = (numbers: readonly number[]): number | null => (numbers.length === 0 ? null : less ? Math.min(...numbers) : Math.max(...numbers));
+    const worst = worstOf(values);
+    // Figures of two devices are no measure of one another: the worst is that of a device's builds.
+    const own = new Map(columns.map(({ device }) => [device, columns.flatMap((column) => (column.device === device ? [cells.get(columnOf(column))?.figures?.get(figure) ?? null] : [])).filter((value) => value !== null)]));
     const [first] = cells.values();
     const element = h(
       "tr",
@@ -105,13 +99,22 @@ export class SweepView implements View {
         const value = row.figures?.get(figure) ?? null;
         if (value === null) return h("td", { class: row.figures === null ? "failed" : null, title: row.reason ?? "not known" }, row.figures === null ? "failed" : "–");
         const shade = less || value <= 0 ? 0 : Math.max(1, Math.round((8 * Math.log1p(value)) / Math.log1p(most)));
-        const isWorst = differs && value === worst;
+        const alike = own.get(column.device) ?? [];
+        const isWorst = value === worstOf(alike) && alike.some((other) => other !== value);
         const mark = isWorst ? h("span", { class: "mark", "aria-hidden": "true" }, "▲") : null;
-        const words = `${first.kernel ?? first.source}, ${column.device} ${column.toolchain}: ${count(value)}${isWorst ? ", the worst" : ""}`;
+        const words = `${first.kernel ?? first.source}, ${column.device} ${column.toolchain}: ${count(value)}${isWorst ? ", the worst for this device" : ""}`;
         return h("td", { class: `h${shade}${isWorst ? " worst" : ""}` }, h("button", { type: "button", class: "link", "aria-label": words, onclick: () => this.open(row) }, mark, count(value)));
       }),
     );
     return { element, worst: worst === null ? -Infinity : less ? -worst : worst };
+  }
+
+  /** All is one configuration: what else it can be compiled for, or what does that. */
+  private single(): void {
+    const { kernel, compiler } = this.page;
+    const words = nothing("All of this is one configuration, and a sweep needs several.", compiler === null ? "A report compiles nothing: kernlens serve FILE does, or kernlens sweep SOURCE --device all -o X.klens, and open X.klens." : null);
+    fill(this.element, words);
+    if (kernel !== null && compiler !== null) void this.builds.offer(kernel).then((isOffered) => isOffered && words.isConnected && this.element.append(this.builds.element));
   }
 
   private headingOf(key: string): string {
@@ -119,7 +122,13 @@ export class SweepView implements View {
   }
 
   private open(row: Row): void {
-    const { index } = this.page;
+    const { index, compiler } = this.page;
+    if (this.builds.rows !== null) {
+      this.page.go({ view: "panes" }, "push");
+      this.page.showView();
+      const { device, toolchain, options } = row;
+      return void compiler?.configure({ device, toolchain, options });
+    }
     const entries = index === null ? [] : entriesOf(index).filter(({ name, program }) => name === row.kernel && program.device === row.device);
     const alike = entries.filter(({ program }) => withoutLines(program.options ?? "") === withoutLines(row.options));
     const entry = alike.find(({ program }) => (program.toolchain ?? row.toolchain) === row.toolchain) ?? alike[0];
@@ -127,35 +136,4 @@ export class SweepView implements View {
     this.page.go({ view: "panes" }, "push");
     void this.page.open(entry);
   }
-}
-
-/** Each kernel of the list with the figures that its index has. */
-function sweepOf({ programs, figures }: Pick<Index, "figures" | "programs">): Row[] {
-  const keys = [...figures.filter((each) => !isOfRun(each)).map(({ key }) => key), "memory", "peak"];
-  return programs.flatMap((program) => {
-    const { device, toolchain, options, kernels, versions } = program;
-    return kernels.name.map((kernel, row) => ({
-      source: sourceOf(program),
-      device: device ?? "?",
-      toolchain: toolchain ?? "?",
-      compiler: versions.join(" · "),
-      options: options ?? "",
-      kernel,
-      figures: new Map(keys.map((key) => [key, kernels.figures.get(key)?.[row] ?? null])),
-      reason: null,
-    }));
-  });
-}
-
-function rowsOf(written: unknown): Row[] {
-  return list(object(written, "the sweep").rows, "rows").map((each) => {
-    const row = object(each, "rows");
-    const figures = row.figures === null ? null : new Map(Object.entries(object(row.figures, "figures")).map(([key, value]) => [key, figure(value, key)]));
-    const words = { source: text(row.source, "source"), device: text(row.device, "device"), toolchain: text(row.toolchain, "toolchain"), options: text(row.options, "options") };
-    return { ...words, figures, compiler: textOrNull(row.compiler, "compiler"), kernel: textOrNull(row.kernel, "kernel"), reason: textOrNull(row.reason, "reason") };
-  });
-}
-
-function columnOf({ device, toolchain, options }: Row): string {
-  return JSON.stringify([device, toolchain, options]);
 }
