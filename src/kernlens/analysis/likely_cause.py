@@ -10,7 +10,7 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
 from kernlens.analysis.flow.register_peak import why_unknown
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.observed_code import observed_code
 from kernlens.model.figure import Figure
 from kernlens.model.figures import CYCLES, FAULTS, LINE_COLUMNS, OBSERVED, PEAK, WAVES, LineColumn
@@ -204,4 +204,4 @@ def _total(kernel: Kernel, column: LineColumn) -> int:
 
 
 def _source_line(program: Program, path: str, line: int) -> str | None:
-    return source_line(source_texts(program), path, line)
+    return source_line(program.source_lines, path, line)
