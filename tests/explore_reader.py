@@ -176,7 +176,9 @@ class Page:
         start = entry["offset"] // 4 * 5
         end = start + (entry["packed"] + 3) // 4 * 5
         frame = bytes_of_base85(self._chunks[start:end])[: entry["packed"]]
-        document = unpacked(frame)
+        content = inflated(frame)
+        assert len(content) <= LIMIT
+        document = json.loads(content[entry["start"] :][: entry["size"]].decode("utf-8", "strict"))
         assert (document["schema"], document["kind"]) == (2, entry["kind"])
         return document
 

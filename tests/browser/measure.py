@@ -1,6 +1,6 @@
 """The measurement of the viewer by hand, on a quiet machine: how long it takes to open, a hover, and a search.
 
-    python -m tests.browser.measure [REPORT.html] [--runs 3]
+    python -m tests.browser.measure [REPORT.html] [--runs 3] [--instructions 25000]
 
 Without a report, three are made up: a kernel of 25,000 instructions with 2,000 source lines, 60,000 of LLVM IR and 30,000 of
 vISA; 3,000 small kernels; and 300 kernels with 40 opcodes each and ten sources of 2,000 lines, which are searched.
@@ -48,7 +48,7 @@ addEventListener("mousemove", event => {
 """
 
 
-def large() -> ExploreDocument:
+def large(count: int = CODE) -> ExploreDocument:
     """Return a kernel as large as the largest, with every line of its source spread over all texts."""
     rng = random.Random(14)
     small = small_document(
@@ -59,7 +59,7 @@ def large() -> ExploreDocument:
     columns: dict[str, Any] = small.index["programs"][0]
     rows = [
         f"        add (16|M0)              r{n % 120}.0<1>:f     r{n % 90}.0<1;1,0>:f     r7.0<0;1,0>:f    {{I@1}}"
-        for n in range(CODE)
+        for n in range(count)
     ]
     kernel = {
         "schema": 2,
@@ -72,34 +72,34 @@ def large() -> ExploreDocument:
         "places": {"file": [0] * LINES, "line": [1] * LINES, "column": [3] * LINES, "caller": [-1] * LINES},
         "code": {
             "text": "\n".join(rows),
-            "offset": deltas(range(0, 16 * CODE, 16)),
-            "size": [16] * CODE,
+            "offset": deltas(range(0, 16 * count, 16)),
+            "size": [16] * count,
             "opcode": ["add"],
-            "op": [0] * CODE,
-            "place": deltas(place[:CODE]),
-            "flags": [0] * CODE,
-            "id": deltas(range(CODE)),
-            "block": deltas(range(0, CODE, 28)),
-            "depth": [0] * len(range(0, CODE, 28)),
-            "targets": [[n, max(0, n - 200)] for n in range(27, CODE, 28)],
+            "op": [0] * count,
+            "place": deltas(place[:count]),
+            "flags": [0] * count,
+            "id": deltas(range(count)),
+            "block": deltas(range(0, count, 28)),
+            "depth": [0] * len(range(0, count, 28)),
+            "targets": [[n, max(0, n - 200)] for n in range(27, count, 28)],
             "wait": {"row": [], "back": []},
             # The first has nothing before it.
-            "distance": [0, *[1] * (CODE - 1)],
+            "distance": [0, *[1] * (count - 1)],
             "message": {"row": [], "kind": [], "kinds": []},
-            "live": [40 + n % 60 for n in range(CODE)],
+            "live": [40 + n % 60 for n in range(count)],
             "peak": {"row": 59, "registers": 99, "held": []},
             "is_lower_bound": False,
             "use": None,
             "samples": None,
             # As dense as real code: a row in five waits, and one in a hundred long.
             "cycles": {
-                "start": deltas([n % 28 * 4 for n in range(CODE)]),
-                "issue": [2] * CODE,
+                "start": deltas([n % 28 * 4 for n in range(count)]),
+                "issue": [2] * count,
                 "wait": {
-                    "row": deltas(range(3, CODE, 5)),
-                    "back": [2] * len(range(3, CODE, 5)),
-                    "cycles": [150 if n % 100 == 3 else 4 for n in range(3, CODE, 5)],
-                    "why": [0] * len(range(3, CODE, 5)),
+                    "row": deltas(range(3, count, 5)),
+                    "back": [2] * len(range(3, count, 5)),
+                    "cycles": [150 if n % 100 == 3 else 4 for n in range(3, count, 5)],
+                    "why": [0] * len(range(3, count, 5)),
                     "reasons": ["written"],
                 },
             },
@@ -111,7 +111,7 @@ def large() -> ExploreDocument:
     }
     chunks.add("kernel", "a" * 16, lambda: kernel)
     chunks.add("source", "b" * 16, lambda: {"schema": 2, "kind": "source", "text": source_of(small)})
-    columns["kernels"]["instructions"] = [CODE]
+    columns["kernels"]["instructions"] = [count]
     columns["stages"] = [
         {"name": name, "attempt": 1, "scope": "kernel", "title": title, "sentence": "", "meta": None}
         for name, title in (("llvm-codegen", "LLVM IR, last"), ("visa", "vISA"))
@@ -272,6 +272,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", nargs="?", type=Path)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--instructions", type=int, default=CODE, help="of the large kernel, such as 72000 or 1000000")
     words = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
@@ -280,7 +281,7 @@ def main() -> None:
             return
         many = many_kernels(listed(3000), [(100 + row % 977, 16, 0) for row in range(3000)])
         for name, document, measured in (
-            ("25,000 instructions", large(), hovering),
+            (f"{words.instructions:,} instructions", large(words.instructions), hovering),
             ("3,000 kernels", many, opening),
             ("a search over 300 kernels", searched(), searching),
         ):

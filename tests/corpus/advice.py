@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import kernlens
 from kernlens.analysis.advice.rules import RULES
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.answers import Advice, AdvisedKernel
 from kernlens.toolchain.toolchains import SYSTEM
 from tests.corpus.build import JOINED, main_source
@@ -83,7 +83,7 @@ def counted(title: str, kernels: list[AdvisedKernel]) -> list[tuple[AdvisedKerne
 
 
 def _shown(kernel: AdvisedKernel, piece: Advice) -> Iterator[str]:
-    texts = source_texts(kernel.program)
+    texts = kernel.program.source_lines
     for line in range(piece.line - _AROUND, piece.line + _AROUND + 1) if piece.path else ():
         text = source_line(texts, piece.path or "", line)
         if text is not None:

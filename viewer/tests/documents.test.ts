@@ -59,6 +59,11 @@ test("what is packed is unpacked, however many pieces it comes in", async () => 
   expect(await unpack(await packed('{"größe": [1]}'))).toEqual({ größe: [1] });
   const long = { text: "äöü".repeat(100_000), random: Array.from({ length: 50_000 }, Math.random) };
   expect(await unpack(await packed(JSON.stringify(long)))).toEqual(long);
+  const [first, second] = ['{"größe": 1}', JSON.stringify(long)].map((each) => new TextEncoder().encode(each));
+  const both = await packed('{"größe": 1}' + JSON.stringify(long));
+  expect(await unpack(both, undefined, { start: 0, size: first.length })).toEqual({ größe: 1 });
+  expect(await unpack(both, undefined, { start: first.length, size: second.length })).toEqual(long);
+  await expect(unpack(both, undefined, { start: first.length + second.length, size: 3 })).rejects.toThrow("it is no JSON");
 });
 
 test.each([

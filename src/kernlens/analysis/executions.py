@@ -45,7 +45,7 @@ def kernel_with_executions(program: Program, kernel: Kernel) -> Kernel:
         weights = weights_of_rows(kernel, loops, [counts.get(number, 1) for number in range(len(loops.loops))])
     except TooManyError:
         return kernel
-    copies = _Copies(SourceTokens(program), {each.choice: each.copies for each in matches})
+    copies = _Copies(SourceTokens.of(program), {each.choice: each.copies for each in matches})
     rows, unseen = [], set()
     for place, weight in zip(source_map.places, weights, strict=True):
         line = observed.lines.get((place.path, place.line)) if place else None

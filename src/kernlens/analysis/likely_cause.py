@@ -12,7 +12,7 @@ from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.flow.register_peak import why_unknown
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.observed_code import observed_code
 from kernlens.model.figure import Figure
 from kernlens.model.figures import CYCLES, FAULTS, LINE_COLUMNS, OBSERVED, PEAK, WAVES, LineColumn
@@ -226,4 +226,4 @@ def _total(kernel: Kernel, column: LineColumn) -> int:
 
 
 def _source_line(program: Program, path: str, line: int) -> str | None:
-    return source_line(source_texts(program), path, line)
+    return source_line(program.source_lines, path, line)

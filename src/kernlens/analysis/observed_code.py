@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.behaviour import Behaviour, ObservedLine, ObservedMachine
 from kernlens.model.fault import Fault, merged_faults
@@ -96,7 +95,7 @@ def observed_code(kernel: Kernel) -> ObservedCode | None:
 
 def observed_texts(program: Program, observed: ObservedCode) -> dict[str, list[str]]:
     """Return the lines of source files, by the paths of the line table and those of the launches."""
-    texts = source_texts(program)
+    texts = program.source_lines
     return texts | {path: texts[own] for path, own in observed.paths.items() if own in texts}
 
 

@@ -15,7 +15,7 @@ from typing import cast
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.analysis.executions import kernel_with_executions
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel
 from kernlens.analysis.start_here import start_here
 from kernlens.analysis.trip_weights import weights_of_rows
@@ -214,8 +214,8 @@ def _cost_of_rows(kernel: Kernel, weights: Sequence[int]) -> list[float]:
 def _constant_rounds(program: Program, kernel: Kernel) -> Mapping[int, tuple[int | None, str]]:
     """Return for each loop of the code the rounds that constants of the source tell, None if they do not, and its name: its
     line and its condition."""
-    loops, source_map, tokens = kernel.loops, kernel.source_map, SourceTokens(program)
-    texts = source_texts(program)
+    loops, source_map, tokens = kernel.loops, kernel.source_map, SourceTokens.of(program)
+    texts = program.source_lines
     rounds: dict[int, tuple[int | None, str]] = {}
     for number, loop in enumerate(loops.loops if loops is not None else ()):
         places = [source_map.places[row] for row in loop.back_rows] if source_map is not None else []

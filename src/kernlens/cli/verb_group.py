@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from importlib import import_module
+from shlex import join
 
 import click
 
@@ -105,18 +106,18 @@ class VerbGroup(option.HelpingGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in VERBS:
-            args = [_instead(name), *args]
+            args = [_instead(name, args), *args]
         return super().resolve_command(ctx, args)
 
 
-def _instead(name: str) -> str:
+def _instead(name: str, words: list[str]) -> str:
     """Return the command for a file that stands in place of one. Raises UsageError for what is neither."""
     if os.path.exists(name):
         from kernlens.cli.output import print_message
         from kernlens.verbs.first_look import first_look
 
         verb, what = first_look(name)
-        print_message(f"kernlens: {name} ({what}): kernlens {verb} {name}")
+        print_message(f"kernlens: {name} ({what}): {join(['kernlens', verb, *words])}")
         return verb
     if os.path.basename(name) != name or os.path.splitext(name)[1]:
         raise click.UsageError(f"there is no file {name}, and no command of that name; see kernlens --help")

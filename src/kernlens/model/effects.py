@@ -8,6 +8,7 @@ accumulators, a place for each byte, and from ``GENERAL`` on the general registe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from kernlens.dataclass import NamedTuple, dataclass
 
@@ -17,7 +18,8 @@ FLAGS, ADDRESSES, SCALARS, ACCUMULATORS, GENERAL = 0, 256, 512, 1024, 2048
 Access = tuple[int, int]
 
 
-class Effect(NamedTuple):
+@dataclass(frozen=True)
+class Effect:
     """The places that one instruction reads and writes.
 
     ``is_partial``: a predicate may leave what it writes as it was. ``is_lower_bound``: an operand is known only at run
@@ -28,6 +30,16 @@ class Effect(NamedTuple):
     writes: tuple[Access, ...] = ()
     is_partial: bool = False
     is_lower_bound: bool = False
+
+    @cached_property
+    def read(self) -> int:
+        """The places that it reads, as bits of one number."""
+        return mask(self.reads)
+
+    @cached_property
+    def written(self) -> int:
+        """The places that it writes, as bits of one number."""
+        return mask(self.writes)
 
     def __repr__(self) -> str:
         return f"<Effect reads={len(self.reads)} writes={len(self.writes)}>"

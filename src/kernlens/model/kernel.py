@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kernlens.model.variable import StatedRange, Variable
     from kernlens.model.waits import Waits
 
+_OF_TABLES = frozenset({"line_table", "line_table_reason", "table_as_held"})
+
 
 @dataclass(frozen=True, slots=True)
 class KernelArgument:
@@ -103,11 +105,9 @@ class KernelParts(Protocol):
 
     def may_call(self) -> bool:
         """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
-        ...
 
     def may_call_by_address(self) -> bool:
         """Return False if it is known, without decoding the code, that it calls nothing at all."""
-        ...
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]: ...
 
@@ -135,7 +135,6 @@ class KernelParts(Protocol):
 
     def page(self, kernel: Kernel) -> str | None:
         """Return the kernel as one HTML page with a viewer, of a size that notebooks may keep; None if there is none."""
-        ...
 
 
 class Kernel(NearestNames):
@@ -145,8 +144,7 @@ class Kernel(NearestNames):
     trip_weights: TripWeights | None = None
 
     def __init__(self, name: str, parts: KernelParts, launches: KernelLaunches = NOTHING_KNOWN) -> None:
-        self.name = name
-        self._parts, self._launches = parts, launches
+        self.name, self._parts, self._launches = name, parts, launches
         self.launch_shared_bytes, self.launch_time = launches.shared_bytes, launches.launch_time
 
     def __repr__(self) -> str:
@@ -174,8 +172,10 @@ class Kernel(NearestNames):
             return kernel_page(self.name, str(error))
 
     def unread(self) -> Kernel:
-        """Return the same kernel with nothing read of it yet: who drops it drops what was read."""
-        return Kernel(self.name, self._parts, self._launches)
+        """Return the same kernel with nothing read but its line table: who drops it drops what is read then."""
+        again = Kernel(self.name, self._parts, self._launches)
+        again.__dict__ |= {key: value for key, value in vars(self).items() if key in _OF_TABLES}
+        return again
 
     def launched(self, launches: KernelLaunches) -> Kernel:
         """Return the same kernel, of whose launches this is known."""

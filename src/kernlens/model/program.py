@@ -224,6 +224,11 @@ class Program(NearestNames):
         """The texts of the source files that the line tables name, as far as they were found."""
         return tuple(source for source in self._sources if not source.unread)
 
+    @cached_property
+    def source_lines(self) -> dict[str, list[str]]:
+        """The lines of each source whose text is known, by its path."""
+        return {source.path: source.text.split("\n") for source in self.sources}
+
     @property
     def unread_sources(self) -> tuple[Source, ...]:
         """Files that line tables name, and that were not read: ``unread`` says why, and what would allow it."""

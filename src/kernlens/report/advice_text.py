@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.kernel_notes import kernel_notes
 from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.observed_code import observed_code, observed_texts
 from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
 from kernlens.model.advice import PAGE, SPILL, Advice, AdvisedKernel, advice_coverage
@@ -43,7 +43,7 @@ def advice_lines(
         if not entries and not (is_judged and (len(kernels) <= _FEW or any(kernel_notes(each)))):
             continue
         yield style(kernel_heading(each.program, each.kernel), bold=True)
-        texts = source_texts(each.program)
+        texts = each.program.source_lines
         for entry in entries:
             yield from _cause_lines(entry) if entry.cause is not None else ()
             for piece in entry.advice:

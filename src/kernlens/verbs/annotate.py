@@ -123,11 +123,11 @@ def _names(program: Program, kernel: Kernel) -> tuple[Cell, ...]:
 
 def _line_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:
     from kernlens.analysis.costs import costs_of
-    from kernlens.analysis.line_texts import source_line, source_texts
+    from kernlens.analysis.line_texts import source_line
 
     if kernel.source_map is None:
         return
-    texts, kinds, inherited = source_texts(program), kernel.instructions.kinds, kernel.source_map.inherited
+    texts, kinds, inherited = program.source_lines, kernel.instructions.kinds, kernel.source_map.inherited
     for (path, line), code in sorted(kernel.source_map.lines.items()):
         costs = costs_of(kind for run in code for kind in kinds[run.start : run.stop])
         under = sum(map(len, inherited.get((path, line), ())))

@@ -18,7 +18,7 @@ __all__ = ["source"]
 def test_a_source_is_annotated(kernlens: Kernlens, source: Path) -> None:
     done = kernlens(source, "--device", "skl")
     assert done.status == 0, done.err
-    assert done.err.startswith("kernlens: scale.cl (source): kernlens annotate scale.cl\n")
+    assert done.err.startswith("kernlens: scale.cl (source): kernlens annotate scale.cl --device skl\n")
     assert done.out == kernlens("annotate", source, "--device", "skl").out
 
 
@@ -36,7 +36,7 @@ def test_of_a_recording_or_binary_of_several_kernels_there_is_a_table(
 def test_spirv_with_a_kernel_is_compiled(kernlens: Kernlens, source: Path) -> None:
     Path("module.spv").write_bytes(spirv())
     done = kernlens("module.spv", "--device", "skl")
-    assert (done.status, done.err) == (0, "kernlens: module.spv (SPIR-V): kernlens annotate module.spv\n")
+    assert (done.status, done.err) == (0, "kernlens: module.spv (SPIR-V): kernlens annotate module.spv --device skl\n")
 
 
 def test_a_folder_is_listed(kernlens: Kernlens, source: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from kernlens.report.explore import explore_document
 from kernlens.report.explore.packing import ALPHABET
 from kernlens.report.explore.single_file import page
-from tests.explore_reader import Page, unpacked
+from tests.explore_reader import Page, inflated, unpacked
 from tests.unit.conftest import Kernlens
 from tests.unit.report.test_explore_document import HOSTILE, built, opened
 from tests.writers.programs import decoded
@@ -53,6 +53,17 @@ def test_a_page_holds_the_document() -> None:
     columns = read.index["programs"][0]["kernels"]
     assert columns["memory"] == [0, 0], "the page's kernels were all decoded"
     assert read.index["title"] == "a title"
+
+
+def test_kernels_that_are_alike_take_their_space_once() -> None:
+    programs = [opened(built(f"scale{number:02}")) for number in range(20)]
+    single, all_of_them = explore_document(programs[:1]), explore_document(programs)
+    entries = Page("".join(page(all_of_them, VIEWER))).index["chunks"].values()
+    frames = {entry["offset"]: entry["packed"] for entry in entries}
+    alone = sum(map(len, single.chunks.values()))
+    assert len(entries) > 20
+    assert sum(frames.values()) < 8 * alone
+    assert max(entry["start"] + entry["size"] for entry in entries) < 2 << 18
 
 
 def test_nothing_is_asked_for() -> None:
@@ -107,7 +118,8 @@ def test_another_language_reads_the_blocks() -> None:
     script = JAVASCRIPT.replace("DIGITS", json.dumps(ALPHABET.decode()))
     done = subprocess.run([node, "-e", script], input=block[1].encode(), capture_output=True, check=True, timeout=60)
     for chunk, entry in read.index["chunks"].items():
-        assert unpacked(done.stdout[entry["offset"] : entry["offset"] + entry["packed"]]) == read.chunk(chunk)
+        content = inflated(done.stdout[entry["offset"] : entry["offset"] + entry["packed"]])
+        assert json.loads(content[entry["start"] :][: entry["size"]]) == read.chunk(chunk)
 
 
 def test_the_verb_writes_one_file(kernlens: Kernlens, file: Path, tmp_path: Path) -> None:

@@ -27,9 +27,11 @@ export function readIndex(written: unknown): Index {
 }
 
 function place(written: unknown): ChunkEntry {
-  const { offset, packed } = object(written, "chunks");
+  const { offset, packed, start, size } = object(written, "chunks");
   const bytes = (value: unknown): number | null => (value === undefined ? null : integer(value, 0, MOST, "chunks"));
-  return { offset: bytes(offset), packed: bytes(packed) };
+  const [first, length] = [bytes(start), bytes(size)];
+  const part = first === null || length === null ? undefined : { start: first, size: length };
+  return { offset: bytes(offset), packed: bytes(packed), part };
 }
 
 /** Where a document groups nothing. */

@@ -2,7 +2,7 @@ import { decode85 } from "./base85";
 import { readIndex } from "./read";
 import type { Index } from "./schema";
 import { DocumentError, Kept, type Source } from "./source";
-import { unpack } from "./unpack";
+import { MOST_BYTES, unpack } from "./unpack";
 
 /** A report: the document is in two blocks of the page, the chunks packed, in base 85, one after the other. */
 export class ReportSource implements Source {
@@ -23,11 +23,11 @@ export class ReportSource implements Source {
 
   chunk(id: string): Promise<unknown> {
     return this.chunks.get(id, async () => {
-      const { offset, packed } = (await this.index()).chunks.get(id) ?? { offset: null, packed: null };
+      const { offset, packed, part } = (await this.index()).chunks.get(id) ?? { offset: null, packed: null };
       if (offset === null || packed === null) throw new DocumentError("This report was written without this part.");
       this.text ??= this.taken("chunks");
       const digits = this.text.slice((offset / 4) * 5, Math.ceil((offset + packed) / 4) * 5);
-      return unpack(decode85(digits).subarray(0, packed));
+      return unpack(decode85(digits).subarray(0, packed), MOST_BYTES, part);
     });
   }
 

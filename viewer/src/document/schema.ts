@@ -27,10 +27,12 @@ export interface StartLine {
   text: string | null;
 }
 
-/** In a page: where the chunk is in its block, in bytes; elsewhere null. */
+/** In a page: where the frame that the chunk is packed in is in its block, in bytes; elsewhere null. */
 export interface ChunkEntry {
   offset: number | null;
   packed: number | null;
+  /** The chunk's bytes of what the frame unpacks to; all without it. */
+  part?: { start: number; size: number };
 }
 
 /** Kernels that the list shows together, under what their names share (name_groups.py). */

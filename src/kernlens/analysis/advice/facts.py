@@ -29,7 +29,7 @@ class Facts:
     def __init__(self, program: Program, kernel: Kernel) -> None:
         self.program = program
         self.kernel = kernel
-        self.tokens = SourceTokens(program)
+        self.tokens = SourceTokens.of(program)
 
     @cached_property
     def code(self) -> Instructions:

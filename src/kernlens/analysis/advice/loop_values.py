@@ -9,7 +9,7 @@ from functools import cached_property
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness, liveness_of
-from kernlens.model.effects import ADDRESSES, GENERAL, Effects, mask
+from kernlens.model.effects import ADDRESSES, GENERAL, Effects
 from kernlens.model.intel_instructions import SEND, IntelInstruction, IntelInstructions
 from kernlens.model.loop_nest import Loops
 from kernlens.model.register_links import BEFORE_THE_CODE
@@ -179,11 +179,11 @@ class LoopValues:
         return blocks[bisect_right(blocks, row, key=lambda block: block.start) - 1]
 
     def _reads(self, row: int) -> int:
-        return mask(self._effects[row].reads) >> ADDRESSES << ADDRESSES
+        return self._effects[row].read >> ADDRESSES << ADDRESSES
 
     def _writes(self, row: int) -> int:
         """Return the places that an instruction writes. The answer of one lane is its element, at the begin of a register."""
-        writes, access = mask(self._effects[row].writes), self._facts.kinds[row].access
+        writes, access = self._effects[row].written, self._facts.kinds[row].access
         if access is None or access.lanes != 1 or not access.element_bytes or "block" in access.operation:
             return writes
         destination = self.code[row].destination

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from kernlens.analysis.advice.operands import operands
 from kernlens.analysis.advice.source_loops import SourceLoop, loops_in, number
-from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass
 from kernlens.model.advice import Edit
 from kernlens.model.program import Program
@@ -82,10 +81,16 @@ class SourceTokens:
         self._loops: dict[str, list[SourceLoop]] = {}
         self._starts: dict[str, list[int]] = {}
 
-    @cached_property
+    @staticmethod
+    @lru_cache(1)
+    def of(program: Program) -> SourceTokens:
+        """Return the tokens of a program, kept for its next kernel: much of what is read is of the whole text."""
+        return SourceTokens(program)
+
+    @property
     def texts(self) -> dict[str, list[str]]:
         """The lines of each source, by its path."""
-        return source_texts(self._program)
+        return self._program.source_lines
 
     def at(self, place: SourcePlace) -> Construct | None:
         """Return what stands at a place; None without a column, or where the text is not known."""

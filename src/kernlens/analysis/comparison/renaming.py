@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.analysis.flow.blocks import Blocks, blocks_of
-from kernlens.model.effects import Effect, Effects, mask
+from kernlens.dataclass import replace
+from kernlens.model.effects import Effect, Effects
 
 #: For each distance from an old place to the new one that holds the same: these old places, as bits.
 Relation = dict[int, int]
@@ -105,7 +106,7 @@ class _Walk:
 
 def _told(barrier: Effect) -> Effect:
     """Return the effect of a barrier, which reads the third dword of its message. The compiler leaves the others unchanged."""
-    return barrier._replace(reads=tuple((start + 8, 0xF) for start, _ in barrier.reads))
+    return replace(barrier, reads=tuple((start + 8, 0xF) for start, _ in barrier.reads))
 
 
 def _reads_the_same(old: Effect, new: Effect, relation: Relation) -> bool:
@@ -125,7 +126,7 @@ def _write(old: Effect, new: Effect, relation: Relation) -> None:
     for (start, pattern), (other, _) in zip(old.writes, new.writes, strict=True):
         places = pattern << start
         relations.append((other - start, places & relation.get(other - start, 0) if old.is_partial else places))
-    _end(mask(old.writes), mask(new.writes), relation)
+    _end(old.written, new.written, relation)
     for distance, places in relations:
         relation[distance] = relation.get(distance, 0) | places
 
@@ -136,7 +137,7 @@ def _disturb(old: Effect, new: Effect, relation: Relation) -> None:
     for (start, pattern), (other, _) in zip(old.writes, new.writes, strict=True):
         distance = other - start
         together[distance] = together.get(distance, 0) | pattern << start & relation.get(distance, 0)
-    _end(mask(old.writes), mask(new.writes), relation)
+    _end(old.written, new.written, relation)
     for distance, places in together.items():
         relation[distance] = relation.get(distance, 0) | places
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kernlens.analysis.flow.liveness import Liveness
-from kernlens.model.effects import Effect, mask
+from kernlens.model.effects import Effect
 from kernlens.model.register_links import BEFORE_THE_CODE
 
 
@@ -16,7 +16,7 @@ def definitions_of(liveness: Liveness, index: int, places: int | None = None) ->
     effects, blocks = liveness.effects.effects, liveness.blocks
     if places is None:
         places = liveness.before(index)
-        if written := mask(effects[index].writes):
+        if written := effects[index].written:
             writers[index] = written
     #: Places that are still to be followed into blocks, each into each block once.
     pending: dict[int, int] = {}
@@ -44,7 +44,7 @@ def _writers(effects: Sequence[Effect], backwards: Iterable[int], needed: int, w
         if not needed:
             break
         effect = effects[index]
-        written = mask(effect.writes) & needed
+        written = effect.written & needed
         if written:
             writers[index] = writers.get(index, 0) | written
             if not effect.is_partial:

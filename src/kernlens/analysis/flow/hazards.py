@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kernlens.analysis.flow.blocks import Blocks, blocks_of
 from kernlens.model.code_moves import CodeMoves
-from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, GENERAL, SCALARS, Effects, mask, registers_in
+from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, GENERAL, SCALARS, Effects, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.intel_instructions import SEND, IntelInstructions, packed_of
 from kernlens.model.operand import Swsb
@@ -78,8 +78,8 @@ class _Finder:
     def __init__(self, instructions: IntelInstructions, effects: Effects) -> None:
         assert instructions.pipes is not None
         self._blocks: Blocks = blocks_of(effects)
-        self._reads = [mask(effect.reads) & _TRACKED for effect in effects.effects]
-        self._writes = [mask(effect.writes) & _TRACKED for effect in effects.effects]
+        self._reads = [effect.read & _TRACKED for effect in effects.effects]
+        self._writes = [effect.written & _TRACKED for effect in effects.effects]
         self._pipes = instructions.pipes
         self._swsb = Swsb.of_records(instructions.records)
         self._opcodes = instructions.opcodes

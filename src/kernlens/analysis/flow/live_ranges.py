@@ -138,7 +138,7 @@ class _Ranges:
                 leave(register, ended >> GENERAL + register * size & (1 << size) - 1, row)
             before = live
             effect = effects[row]
-            for register, written in registers_of(effect.writes, size).items():
+            for register, written in registers_of(effect.written, size).items():
                 before |= written << GENERAL + register * size
                 if not effect.is_partial:
                     leave(register, written, row + 1)
@@ -195,7 +195,7 @@ class _Ranges:
         writes: dict[int, _Held] = {}
         for row in code:
             effect = effects[row]
-            for register, written in registers_of(effect.writes, self._size).items():
+            for register, written in registers_of(effect.written, self._size).items():
                 values = writes.setdefault(register, {})
                 if not effect.is_partial:
                     ends[register] = ends.get(register, 0) | written

@@ -85,7 +85,7 @@ class Liveness:
             if not unwritten:
                 break
             live_rows[position] &= ~unwritten
-            unwritten &= ~mask(effect.writes)
+            unwritten &= ~effect.written
         return live_rows
 
     @cached_property
@@ -96,7 +96,7 @@ class Liveness:
         for block, code in enumerate(self.blocks.code):
             live = self.within(block)
             for position, index in enumerate(code):
-                counts[index] = count_of.registers(live[position] | mask(self.effects.effects[index].writes))
+                counts[index] = count_of.registers(live[position] | self.effects.effects[index].written)
         return counts
 
     @cached_property
@@ -134,11 +134,11 @@ def _before(effect: Effect, live: int) -> int:
 def _summary(effects: Sequence[Effect], code: range) -> _Summary:
     reads = ends = writes = needs = 0
     for effect in reversed(effects[code.start : code.stop]):
-        written = mask(effect.writes)
+        written = effect.written
         if not effect.is_partial:
             reads &= ~written
             ends |= written
-        read = mask(effect.reads)
+        read = effect.read
         reads |= read
         writes |= written
         needs = needs & ~written | read

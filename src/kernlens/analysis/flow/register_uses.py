@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness, liveness_of
-from kernlens.model.effects import GENERAL, Access, mask, registers_in
+from kernlens.model.effects import GENERAL, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.register_links import RegisterLinks, RegisterRows
 
@@ -33,9 +33,9 @@ def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
         return {}
     rows: dict[int, RegisterRows] = {}
     for index, effect in enumerate(effects.effects):
-        for number in registers_in(mask(effect.writes), effects.register_bytes):
+        for number in registers_in(effect.written, effects.register_bytes):
             rows.setdefault(number, RegisterRows([], [])).writers.append(index)
-        for number in registers_in(mask(effect.reads), effects.register_bytes):
+        for number in registers_in(effect.read, effects.register_bytes):
             rows.setdefault(number, RegisterRows([], [])).readers.append(index)
     return dict(sorted(rows.items()))
 
@@ -49,8 +49,8 @@ def register_links(instructions: Instructions, index: int) -> RegisterLinks:
         raise IndexError(f"instruction {index} of {len(effects)}")
     sources, uses = _links(instructions)
     return RegisterLinks(
-        list(registers_of(effects[index].reads, size)),
-        list(registers_of(effects[index].writes, size)),
+        list(registers_of(effects[index].read, size)),
+        list(registers_of(effects[index].written, size)),
         sorted(sources.get(index, ())),
         sorted(uses.get(index, ())),
     )
@@ -89,7 +89,7 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
     before: dict[int, dict[int, int]] = {}
     for row in code:
         effect = effects[row]
-        for register, read in registers_of(effect.reads, size).items():
+        for register, read in registers_of(effect.read, size).items():
             #: Writers, each with the bytes that are read of it.
             writers = {writer: shared for writer, written in local.get(register, ()) if (shared := written & read)}
             if read := read & ~replaced.get(register, 0):
@@ -102,7 +102,7 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
                         writers[writer] = writers.get(writer, 0) | shared >> GENERAL + register * size
             for writer in sorted(writers, reverse=True)[:_MOST_WRITERS]:
                 yield RegisterUse(row, register, writer, writers[writer])
-        for register, written in registers_of(effect.writes, size).items():
+        for register, written in registers_of(effect.written, size).items():
             known = local.setdefault(register, [])
             if not effect.is_partial:
                 known[:] = [(writer, rest) for writer, bits in known if (rest := bits & ~written)]
@@ -112,9 +112,10 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
             del known[:-_MOST_WRITERS]
 
 
-def registers_of(accesses: Sequence[Access], size: int) -> dict[int, int]:
-    """Return the general registers of these accesses, ascending, each with the bytes of it."""
-    return bytes_in(mask(accesses), size)
+@lru_cache(1 << 13)
+def registers_of(places: int, size: int) -> Mapping[int, int]:
+    """Return what ``bytes_in`` does of an instruction's reads or writes, which many instructions have in common."""
+    return bytes_in(places, size)
 
 
 def bytes_in(places: int, size: int) -> dict[int, int]:

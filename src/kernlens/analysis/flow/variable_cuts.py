@@ -30,7 +30,7 @@ from kernlens.analysis.flow.live_ranges import live_ranges
 from kernlens.analysis.flow.liveness import Liveness, Steps, liveness_of
 from kernlens.analysis.flow.register_uses import register_uses
 from kernlens.dataclass import dataclass
-from kernlens.model.effects import GENERAL, mask, registers_in
+from kernlens.model.effects import GENERAL, registers_in
 from kernlens.model.instruction import Instructions
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.variable import REGISTER, Location
@@ -93,7 +93,7 @@ class RangeCuts:
         self._values = values
         self._effects = liveness.effects.effects
         self.register_bytes = liveness.effects.register_bytes
-        self._writes = [mask(effect.writes) for effect in self._effects]
+        self._writes = [effect.written for effect in self._effects]
 
     def of(self, location: Location, is_given: bool = False, declaring: Collection[int] = ()) -> Cuts:
         """Return the cuts of a location; none if it is in no general register. ``is_given``: of an argument of the kernel.
@@ -123,7 +123,7 @@ class RangeCuts:
         for row in range(rows.start + 1, min(rows.stop, block.stop)):
             again = self._writes[row] & rest
             rest &= ~again
-            again &= ~mask(self._effects[row].reads)
+            again &= ~self._effects[row].read
             for register in registers_in(again, self.register_bytes):
                 part = again & ((1 << self.register_bytes) - 1) << GENERAL + register * self.register_bytes
                 number = self._values.get((row, register))
@@ -158,7 +158,7 @@ class RangeCuts:
         whole = (1 << size) - 1
         for row in writers:
             rest = self._writes[row] & places & ~own.get(row, 0)
-            again = rest if row in declaring else rest & mask(self._effects[row].reads)
+            again = rest if row in declaring else rest & self._effects[row].read
             if again:
                 updates[row] = again
             for register in registers_in(rest & ~again, size):

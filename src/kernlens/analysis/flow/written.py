@@ -14,7 +14,7 @@ from functools import lru_cache
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness, Steps, liveness_of, may_be_written
 from kernlens.errors import TooManyError
-from kernlens.model.effects import FALLS, GENERAL, mask, registers_in
+from kernlens.model.effects import FALLS, GENERAL, registers_in
 from kernlens.model.instruction import Instructions
 
 _EVERYTHING = -1
@@ -27,7 +27,7 @@ class Written:
         self._liveness = liveness
         self._blocks = liveness.blocks
         effects = liveness.effects.effects
-        self.writes = [mask(effect.writes) for effect in effects]
+        self.writes = [effect.written for effect in effects]
         self._ends = [0 if effect.is_partial else written for effect, written in zip(effects, self.writes, strict=True)]
         self._delivered = self._find_delivered()
         self._before = self._follow()
@@ -102,7 +102,7 @@ class Written:
             written = before[block]
             for row in code:
                 entry = blocks.entry_of[block]
-                read[entry] = read.get(entry, 0) | mask(effects.effects[row].reads) & ~written
+                read[entry] = read.get(entry, 0) | effects.effects[row].read & ~written
                 written |= self.writes[row]
         whole = (1 << size) - 1
         return {

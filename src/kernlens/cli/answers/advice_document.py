@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.ranked_causes import MOST, RankedCause, ranked_causes
 from kernlens.cli.answers.behaviour_document import causes_document
 from kernlens.model.advice import Advice, AdvisedKernel
@@ -39,7 +39,7 @@ def _start(entry: RankedCause) -> Document:
 
 
 def _kernel(each: AdvisedKernel) -> Document:
-    texts = source_texts(each.program) if each.advice else {}
+    texts = each.program.source_lines if each.advice else {}
     offsets = each.kernel.instructions.offsets
     return {
         "kernel": each.kernel.name,

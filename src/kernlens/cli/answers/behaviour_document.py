@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.machine_accesses import machine_accesses
 from kernlens.analysis.observed_causes import Cause, causes_of_kernel, observed_causes
 from kernlens.cli.answers.access_words import UNASKED, accesses_document, where_document
@@ -20,7 +19,7 @@ SCHEMA = 1
 
 def observed_document(program: Program, kernel: Kernel) -> dict[str, Any]:
     """Return the keys ``behaviours`` of a kernel, its launches as ``observe --json`` has them, and ``machine_accesses``."""
-    texts = source_texts(program)
+    texts = program.source_lines
     launches = [behaviour_document(each, texts) for each in kernel.behaviours]
     return {"behaviours": launches, "machine_accesses": list(map(machine_document, machine_accesses(kernel)))}
 

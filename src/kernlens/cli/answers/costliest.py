@@ -20,7 +20,7 @@ from kernlens.analysis.costs import (
     costs_of_rows,
     cycles_of,
 )
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.cli.answers.access_words import accesses_document
 from kernlens.cli.answers.advice_document import piece_document
@@ -126,7 +126,7 @@ def costliest_kernel(
     if weights is not None:
         weighed |= {part: _part(kernel, by_line, part) for part in _PARTS[1:]}
         by_line = costs_by_line(kinds, source_map, [(row.path, row.line) for row in by_line.lines], cycles)
-    texts, advice = source_texts(program), _advice_by_line(program, kernel)
+    texts, advice = program.source_lines, _advice_by_line(program, kernel)
     lines = [
         attributes(row, "path", "line")
         | {
@@ -215,7 +215,7 @@ def _rows(
     is_certain = source_map.uncertainty is None
     certain = sum(certain_of(source_map, line, weights) for line in source_map.lines)
     other_certain = certain - sum(row.certain for row in by_line.lines)
-    texts, names = source_texts(program), short_names({row.path for row in by_line.lines})
+    texts, names = program.source_lines, short_names({row.path for row in by_line.lines})
     loops = kernel.loops if kernel.loops and kernel.loops.loops else None
     words = WaitWords(kernel, kernel.waits) if has_cycles and kernel.waits else None
     for row in by_line.lines:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.token_waits import token_waits
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.errors import NotFoundError
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
@@ -179,7 +179,7 @@ class OffsetAnswers:
 
     @cached_property
     def _texts(self) -> dict[str, list[str]]:
-        return source_texts(self._program)
+        return self._program.source_lines
 
     @cached_property
     def _producers(self) -> dict[int, list[_Producer]]:

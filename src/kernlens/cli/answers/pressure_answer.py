@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any
 
 from kernlens.analysis.flow.register_peak import HeldValues, held_at, line_of, why_unknown
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
@@ -89,7 +89,7 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None, width
     """Yield the lines whose values hold registers at the peak, most first; only the first ``count``, if set."""
     held = _held(kernel)
     listed, others = (held, []) if count is None else (held[:count], held[count:])
-    texts = source_texts(program)
+    texts = program.source_lines
     names = short_names({values.path for values in listed if values.path is not None})
     is_uncertain = any(values.path is not None and values.certain < len(values.registers) for values in held)
     rows = [_row(values, names, texts) for values in listed]
@@ -112,7 +112,7 @@ def spilled_table(
     if not spilled:
         return
     listed, others = (spilled, ()) if count is None else (spilled[:count], spilled[count:])
-    texts = source_texts(program)
+    texts = program.source_lines
     names = short_names({spill.place.path for spill in listed if spill.place})
     rows: list[list[Cell]] = []
     for spill in listed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_texts import source_line
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.analysis.sampled_lines import SampledLine, sampled_lines
 from kernlens.cli.answers.rows import spreadsheet_safe
@@ -37,7 +37,7 @@ def sampled_table(
     shown, others = by_line.lines[:count], by_line.lines[count:]
     totals = placed.sum_of(placed.counts)
     columns = sorted((column for column, number in enumerate(totals) if number), key=lambda column: -totals[column])
-    texts, names, total = source_texts(program), short_names({line.path for line in shown}), sum(totals)
+    texts, names, total = program.source_lines, short_names({line.path for line in shown}), sum(totals)
 
     has_certain = kernel.source_map.uncertainty is not None
 

@@ -9,6 +9,7 @@ differ from that text: Size and GPUPointerSizeInBytes are 0, and the ELF with th
 from __future__ import annotations
 
 import struct
+from functools import cached_property
 
 from kernlens.dataclass import NamedTuple, dataclass, field
 from kernlens.errors import FormatError
@@ -59,7 +60,7 @@ class KernelDebug:
     elf_offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DebugData:
     """Debug data of a program. ``declared_size`` and ``pointer_size`` are the header's, 0 in all files seen; ``size`` is
     where the data ends."""
@@ -73,7 +74,11 @@ class DebugData:
 
     def kernel(self, name: str) -> KernelDebug | None:
         """Return the first kernel of this name, None if there is none."""
-        return next((kernel for kernel in self.kernels if kernel.name == name), None)
+        return self._first_of_name.get(name)
+
+    @cached_property
+    def _first_of_name(self) -> dict[str, KernelDebug]:
+        return {kernel.name: kernel for kernel in reversed(self.kernels)}
 
 
 def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> DebugData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from kernlens.dataclass import NamedTuple
 from kernlens.isa.intel.device_table import XE_HPC
@@ -52,6 +53,8 @@ _SYSTOLIC = frozenset({"dpas", "dpasw"})
 _CALLS = frozenset({"call", "calla"})
 #: Where a call comes back to, and its mask, whatever the execution size.
 _RETURN_DWORDS = 2
+#: Effects of a platform that are kept for the next kernel: some ten megabytes.
+_MOST_KNOWN = 1 << 14
 _NOTHING = frozenset({"nop", "illegal", ""})
 #: iga::MathFC::IDIV, whose quotient is followed by the remainder, as the low half of Xe3P's mullh is by the high one.
 _DIVISION = 10
@@ -62,12 +65,14 @@ _GROUPS = {4: 2, 5: 2, 6: 4, 7: 4, 8: 8, 9: 8, 10: 16, 11: 16, 12: 32, 13: 32}
 def effects_of(records: bytes, regions: bytes, mnemonics: Sequence[str], platform: int) -> Effects:
     """Return the effects of packed records and their regions."""
     register_bytes = 64 if platform >= XE_HPC else 32
-    reader = Reader(mnemonics, platform, register_bytes)
+    reader, known = _known(tuple(mnemonics), platform, register_bytes)
     view = memoryview(records)
     routes = routes_of(view, mnemonics)
     targets = {target for route in routes.values() for target in route.targets}
     gathered = GatheredRegisters(targets, reader.payload, register_bytes)
-    effects, known = [], dict[tuple[bytes, bytes], Effect]()
+    effects = []
+    if len(known) > _MOST_KNOWN:
+        known.clear()
     for index in range(len(records) // RECORD_SIZE):
         at = index * RECORD_SIZE
         # What an instruction does depends on all of its record but its offset and its targets.
@@ -79,6 +84,14 @@ def effects_of(records: bytes, regions: bytes, mnemonics: Sequence[str], platfor
             effect = gathered.follow(index, view, effect)
         effects.append(effect)
     return Effects(register_bytes, effects, routes)
+
+
+@lru_cache(8)
+def _known(
+    mnemonics: tuple[str, ...], platform: int, register_bytes: int
+) -> tuple[Reader, dict[tuple[bytes, bytes], Effect]]:
+    """Return the reader of a platform, and the effects that it has read, of which a program's kernels have most in common."""
+    return Reader(mnemonics, platform, register_bytes), {}
 
 
 class _Accesses(NamedTuple):

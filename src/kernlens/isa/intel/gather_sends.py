@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
+from kernlens.dataclass import replace
 from kernlens.isa.intel.messages.payloads import Payload
 from kernlens.isa.intel.operand_places import DIRECT, INDIRECT, SCALAR_FILE, general
 from kernlens.model.effects import SCALARS, Access, Effect
@@ -48,7 +49,7 @@ class GatheredRegisters:
             if source.kind == INDIRECT and source.file == SCALAR_FILE:
                 reads = self._registers(record, source.subregister)
                 if reads is not None:
-                    return effect._replace(reads=effect.reads + reads, is_lower_bound=False)
+                    return replace(effect, reads=effect.reads + reads, is_lower_bound=False)
             return effect
         destination = read_operands(records, index, 1)[0]
         if destination.kind == DIRECT and destination.file == SCALAR_FILE:

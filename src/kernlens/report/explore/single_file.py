@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from html import escape
 from importlib.resources import files
+from itertools import accumulate
 from urllib.parse import quote, unquote_plus
 
 from kernlens.errors import KernlensError
@@ -38,6 +39,9 @@ _HEAD = """<!DOCTYPE html>
 """
 #: The most characters of a page in a notebook.
 _NOTEBOOK_LIMIT = 1 << 21
+#: Bytes of chunks that are packed together, so that what kernels have in common takes no space again: as many as a page unpacks
+#: for one of them before anybody waits.
+_FRAME = 1 << 18
 _BLOCK = '<script type="application/x-kernlens" id="{name}" data-bytes="{size}">'
 _BLOCK_END = "</script>\n"
 
@@ -88,12 +92,12 @@ def page(
     entries = {}
     offset = 0
     yield _BLOCK.format(name="chunks", size="")
-    for chunk_id in whole.chunks:
-        content = whole.chunks.content(chunk_id)
-        content = paths.json(content) if paths else content
-        frame = packed(content, level)
-        kind = whole.chunks.kind(chunk_id)
-        entries[chunk_id] = {"kind": kind, "offset": offset, "packed": len(frame), "size": len(content)}
+    for contents in _together(whole, paths):
+        frame = packed(b"".join(contents.values()), level)
+        starts = accumulate(map(len, contents.values()), initial=0)
+        for start, (chunk_id, content) in zip(starts, contents.items(), strict=False):
+            place = {"offset": offset, "packed": len(frame), "start": start, "size": len(content)}
+            entries[chunk_id] = {"kind": whole.chunks.kind(chunk_id), **place}
         frame = padded(frame)
         offset += len(frame)
         yield in_base85(frame).decode("ascii")
@@ -103,6 +107,21 @@ def page(
     yield _BLOCK.format(name="index", size=len(index)) + in_base85(index).decode("ascii") + _BLOCK_END
     yield _BLOCK.format(name="viewer", size=blocks.size) + blocks.packed + _BLOCK_END
     yield f"<script>{blocks.loader}</script>\n</body>\n</html>\n"
+
+
+def _together(whole: Shown, paths: SharedPaths | None) -> Iterator[dict[str, bytes]]:
+    """Yield the contents of the chunks that are packed together, by their ids."""
+    contents: dict[str, bytes] = {}
+    size = 0
+    for chunk_id in whole.chunks:
+        content = whole.chunks.content(chunk_id)
+        contents[chunk_id] = paths.json(content) if paths else content
+        size += len(contents[chunk_id])
+        if size >= _FRAME:
+            yield contents
+            contents, size = {}, 0
+    if contents:
+        yield contents
 
 
 def _state(state: str, paths: SharedPaths) -> str:

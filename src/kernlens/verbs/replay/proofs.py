@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernlens.analysis.advice.rules import RULES
-from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.trial_code import code_of_trial
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
@@ -99,7 +98,7 @@ def _proof(
     launches: Sequence[RecordedLaunch],
     run: Callable[[RecordedLaunch, Settings], Replayed],
 ) -> Proof:
-    text = "\n".join(source_texts(each.program).get(piece.path or "", ()))
+    text = "\n".join(each.program.source_lines.get(piece.path or "", ()))
     edited = edit.of(text)
     proof = Proof(each, piece, edited.split("\n")[piece.line - 1].strip() if edit.replaced else edit.options)
     trial, uncounted = _trial(each, piece, edit, text)
