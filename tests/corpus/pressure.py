@@ -108,7 +108,8 @@ def _named(instructions: IntelInstructions) -> set[int]:
     assert effects is not None
 
     def names(some: Iterable[int]) -> set[int]:
-        accesses = (access for index in some for kind in effects.effects[index][:2] for access in kind)
+        chosen = [effects.effects[index] for index in some]
+        accesses = (access for effect in chosen for access in (*effect.reads, *effect.writes))
         return set(registers_in(mask(accesses), effects.register_bytes))
 
     everything = names(range(len(instructions)))

@@ -11,6 +11,7 @@ import kernlens
 from kernlens.analysis.comparison.renaming import is_renaming
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
+from kernlens.dataclass import replace
 from kernlens.model.effects import GENERAL, Access, Effects
 from kernlens.model.kernel import Kernel
 from kernlens.model.register_links import BEFORE_THE_CODE
@@ -62,7 +63,7 @@ def moved(effects: Effects, value: set[Place]) -> Effects:
         return tuple((start + distance * ((index, is_write, n) in value), pattern) for n, (start, pattern) in every)
 
     changed = [
-        effect._replace(reads=places(index, False), writes=places(index, True))
+        replace(effect, reads=places(index, False), writes=places(index, True))
         for index, effect in enumerate(effects.effects)
     ]
     return Effects(effects.register_bytes, changed, effects.routes)
