@@ -143,9 +143,11 @@ class OutputError(KernlensError):
 
 class ToolError(KernlensError):
     """A compiler, disassembler or driver that failed, crashed, or ran out of time (exit status 3). ``command`` is what
-    was run (or the driver call), ``log`` its whole output."""
+    was run (or the driver call), ``log`` its whole output. ``is_slow`` is whether it ran out of time though it had a processor
+    for nearly all of it: it would again."""
 
     exit_status = 3
+    is_slow = False
 
     def __init__(self, message: str, *, command: str | None = None, log: str = "") -> None:
         self.command = command

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.group("recording", cls=option.HelpingGroup, epilog=option.help_end("kernlens recording list blur.klens"))
 @option.diagnostic
 def command() -> None:
-    """List, merge, prune and redact recordings.
+    """List, merge, prune and redact recordings, and learn build options from them.
 
     kernlens writes a changed recording to a new file, which then replaces the old one. If the command is interrupted, the
     old recording stays as it was. The new file contains no trace of removed parts.
@@ -86,6 +86,50 @@ def list_programs(asked: ToList) -> None:
     for sentence in damage:
         print_message(f"kernlens: {sentence}")
     sys.exit(2 if damage else 0)
+
+
+@dataclass(frozen=True)
+class ToTell:
+    """The words of the command that says with which options sources were built."""
+
+    path: str = _recording()
+    as_toml: bool = option.flag(
+        "Print the tables of kernlens.toml that compile the sources with these options.", "--toml"
+    )
+    folder: str = option.value(
+        "Folder of kernlens.toml and of the sources, which are found in it by their text.",
+        "--source-root",
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False),
+        default=".",
+        show_default="the working folder",
+    )
+    as_json: bool = option.json()
+
+
+@option.verb(ToTell, "kernlens recording options app.klens --toml >> kernlens.toml", name="options", of=command)
+def list_options(asked: ToTell) -> None:
+    """Show the sets of options with which an application built each source.
+
+    With --toml kernlens prints them as kernlens.toml has them, so that check, sweep, diff and advise judge every variant
+    that the application builds. What it cannot print is named on stderr.
+    """
+    from kernlens.verbs.recorded_options import recorded_options
+
+    options = recorded_options(asked.path, asked.folder)
+    if asked.as_json:
+        print_json({"schema": 1, "recording": asked.path, **options.document()})
+    elif asked.as_toml:
+        print_lines(options.toml().splitlines())
+        print_message(*(f"kernlens: {note}" for note in options.notes))
+    else:
+        rows: list[list[Cell]] = [
+            [each.path or f"({each.programs[0]})", count, own or "-"]
+            for each in options.sources
+            for own, count in each.listed
+        ]
+        print_lines(table(["source", "builds", "options"], rows))
+        print_lines(options.notes)
 
 
 @dataclass(frozen=True)

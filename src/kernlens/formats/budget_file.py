@@ -43,7 +43,7 @@ _TOKEN = re.compile(
 _TOOLCHAIN, _TABLES = "toolchain", ("kernel", "source", "tolerance")
 _FAILED = "allow-failed-builds"
 _UNKNOWN, _DEVICE = "allow-unknown", "device"
-_OF_SOURCES = ("options", "include", "define")
+_OF_SOURCES = ("options", "include", "define", "variants")
 _MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: A word of options, and a macro's value, have so many characters at most.
 _LONGEST = 10_000
@@ -156,9 +156,15 @@ def _source_table(pattern: str, table: Mapping[str, object], place: str) -> Sour
     options = table.get("options", "")
     words = (options,) if isinstance(options, str) else _words(options, f"{place}: options")
     for word in words:
-        if _is_unfit(word) or word.count('"') % 2 or ('"' in word and not isinstance(options, str)):
+        if _is_no_options(word) or ('"' in word and not isinstance(options, str)):
             raise KernlensError(
                 f"{place}: options is a text as for --build-options, or an array of words without quotes, not {told(word)}"
+            )
+    variants = _words(table.get("variants", []), f"{place}: variants")
+    for word in variants:
+        if _is_no_options(word):
+            raise KernlensError(
+                f"{place}: variants is an array of texts, each as for --build-options, not {told(word)}"
             )
     include = table.get("include", [])
     folders = (include,) if isinstance(include, str) else _words(include, f"{place}: include")
@@ -169,7 +175,7 @@ def _source_table(pattern: str, table: Mapping[str, object], place: str) -> Sour
         macro: _macro(macro, value, f"{place}.define")
         for macro, value in _table(table.get("define", {}), f"{place}.define").items()
     }
-    return SourceTable(pattern, options if isinstance(options, str) else words, folders, macros, place)
+    return SourceTable(pattern, options if isinstance(options, str) else words, folders, macros, place, variants)
 
 
 def _macro(name: str, value: object, place: str) -> tuple[str, ...]:
@@ -199,6 +205,10 @@ def _words(value: object, place: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise KernlensError(f"{place} is a text or an array of texts, not {told(value)}")
     return tuple(value)
+
+
+def _is_no_options(text: str) -> bool:
+    return _is_unfit(text) or text.count('"') % 2 == 1
 
 
 def _is_unfit(word: str) -> bool:

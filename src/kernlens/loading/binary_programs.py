@@ -12,6 +12,7 @@ from kernlens.loading.context import Context
 from kernlens.loading.kept_debug import KeptDebug, ProgramDebug, ZebinDebug
 from kernlens.loading.kernel_parts import Code, DebugCode
 from kernlens.loading.lane_codes import lane_codes
+from kernlens.loading.program_data import program_data
 from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.loading.zebin_code import ZebinCode
 from kernlens.model.allowance import Allowance
@@ -335,6 +336,7 @@ def _program(
         find_code_order=find_code_order,
         find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.allowance, is_all=is_all),
         find_lane_code=lane_codes(context),
+        find_data=lambda: program_data(format_name, binary),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
         find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.allowance)),

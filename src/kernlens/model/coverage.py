@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.program import Program
 
-_MACRO = re.compile(r"(?<!\S)-D\s*(\S+)")
+#: Macros, and options of the language but for the one by which interpreters of a capture get the arguments' names.
+_DECIDING = re.compile(r"(?<!\S)-(?:D\s*|cl-(?!kernel-arg-info))(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """Numbers of what an answer is about. ``kernels`` were looked at. ``unread`` are builds that failed, and kernels of which
-    nothing could be read. Of sources that are compiled in several variants, with other macros each, ``variants`` compiled of
-    ``of_variants``; 0 without such."""
+    nothing could be read. Of sources that are compiled in several variants, with other macros or options each, ``variants``
+    compiled of ``of_variants``; 0 without such."""
 
     kernels: int
     unread: int
@@ -66,6 +67,6 @@ def coverage(programs: Iterable[Program], failed: Iterable[Build], kernels: int,
 
 
 def _variant(build: Build) -> tuple[tuple[str, str, str], tuple[str, ...]]:
-    """Return what was compiled, and with which macros: builds of two recordings with the same ones are no variants."""
+    """Return what was compiled, and with which macros and options: builds of two recordings with the same are no variants."""
     source = build.path or build.name, build.device, build.toolchain.name if build.toolchain else ""
-    return source, tuple(_MACRO.findall(build.options or ""))
+    return source, tuple(_DECIDING.findall(build.options or ""))

@@ -100,6 +100,23 @@ class IntelInstruction(Instruction):
 
     __repr__ = Instruction.__repr__
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            # Asked for what was not set yet: most questions are about the opcode and the text alone.
+            if name not in _READ_LATER:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            for field, value in self._of.fields_of(self.index).items():
+                object.__setattr__(self, field, value)
+            return object.__getattribute__(self, name)
+
+
+#: The fields of an instruction that are read when one of them is asked for.
+_READ_LATER = frozenset(IntelInstruction.__dataclass_fields__) - {"index", "offset", "size", "opcode", "_of"}
+_set_index, _set_offset, _set_size, _set_opcode, _set_of = (
+    getattr(Instruction, name).__set__ for name in ("index", "offset", "size", "opcode", "_of")
+)
+
 
 class IntelInstructions(Instructions):
     """A kernel's instructions as packed records. Their texts are exactly what ``iga64 -d`` prints."""
@@ -321,29 +338,36 @@ class IntelInstructions(Instructions):
         return IntelInstructions(records, self._mnemonics, render, classify=self._classify)
 
     def _make(self, index: int) -> IntelInstruction:
+        instruction = object.__new__(IntelInstruction)
+        _set_index(instruction, index)
+        _set_offset(instruction, self.offsets[index])
+        _set_size(instruction, self.sizes[index])
+        _set_opcode(instruction, self._mnemonics[self._opcode_numbers[index]])
+        _set_of(instruction, self)
+        return instruction
+
+    def fields_of(self, index: int) -> dict[str, object]:
+        """Return the fields of an instruction that are read when they are asked for."""
         record = read_record(self._records, index)
         immediate, targets = read_values(self._records, index)
         fields = read_operands(self._records, index, 1 + record.source_count)
         destination, *sources = (operand_of(operand, immediate) for operand in fields)
-        return IntelInstruction(
-            index=index,
-            offset=record.offset,
-            size=record.size,
-            opcode=self._mnemonics[record.opcode],
-            execution_size=record.execution_size,
-            channel_offset=record.channel_offset * 4,
-            no_mask=bool(record.flags & NO_MASK),
-            predicate=Predicate.read(record.predicate, record.flag_register, bool(record.flags & PREDICATE_INVERTED)),
-            condition=Condition.read(record.condition, record.flag_register),
-            function=None if record.function == _NO_FUNCTION else record.function,
-            destination=destination,
-            sources=tuple(source for source in sources if source is not None),
-            targets=targets,
-            message=_message(record) if record.flags & SEND else None,
-            swsb=Swsb.unpack(record.swsb),
-            illegal=bool(record.flags & ILLEGAL),
-            _of=self,
-        )
+        return {
+            "execution_size": record.execution_size,
+            "channel_offset": record.channel_offset * 4,
+            "no_mask": bool(record.flags & NO_MASK),
+            "predicate": Predicate.read(
+                record.predicate, record.flag_register, bool(record.flags & PREDICATE_INVERTED)
+            ),
+            "condition": Condition.read(record.condition, record.flag_register),
+            "function": None if record.function == _NO_FUNCTION else record.function,
+            "destination": destination,
+            "sources": tuple(source for source in sources if source is not None),
+            "targets": targets,
+            "message": _message(record) if record.flags & SEND else None,
+            "swsb": Swsb.unpack(record.swsb),
+            "illegal": bool(record.flags & ILLEGAL),
+        }
 
 
 def packed_of(instructions: Instructions) -> IntelInstructions | None:

@@ -94,11 +94,17 @@ class Operand:
 
 
 def operand_of(record: OperandRecord, immediate: int) -> Operand | None:
-    """Make the operand of a record, None if there is none. ``immediate`` is the instruction's.
+    """Return the operand of a record, None if there is none. ``immediate`` is the instruction's.
 
     An instruction's record has room for one whole immediate, the last; an earlier one (ternary instructions, 16 bits) is
     in its ``number``.
     """
+    return _operand_of(record, immediate if record.kind == IMMEDIATE else 0)
+
+
+# Most instructions have operands that others have too: to make one takes longer than to find it.
+@lru_cache(maxsize=1 << 14)
+def _operand_of(record: OperandRecord, immediate: int) -> Operand | None:
     kind = record.kind
     if kind in (_DIRECT, _MACRO, _INDIRECT):
         name = "indirect" if kind == _INDIRECT else "register"

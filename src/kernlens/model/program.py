@@ -158,6 +158,7 @@ class Program(NearestNames):
     find_code_order: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False)
     find_spirv_module: Callable[[], SpirvModule | None] = field(default=lambda: None, repr=False)
     find_lane_code: Callable[[str], LaneCode | None] = field(default=lambda kernel: None, repr=False)
+    find_data: Callable[[], Mapping[str, bytes] | None] = field(default=lambda: None, repr=False)
     find_sources: Callable[[], tuple[Source, ...]] = field(default=tuple, repr=False)
     find_stage_maps: Callable[[Program], tuple[StageMap, ...]] = field(default=lambda program: (), repr=False)
     find_stage_texts: Callable[[], StageTexts] = field(default_factory=lambda: _no_stages, repr=False)
@@ -196,6 +197,12 @@ class Program(NearestNames):
     def relocations(self) -> tuple[Relocation, ...]:
         """The sites that the driver fills in when it loads the binary."""
         return self.find_relocations()
+
+    @cached_property
+    def data(self) -> Mapping[str, bytes] | None:
+        """The initial contents of constants and variables, by the binary's section; None of a format whose data is not read.
+        Raises FormatError if the binary is damaged."""
+        return self.find_data()
 
     @cached_property
     def code_order(self) -> tuple[str, ...]:

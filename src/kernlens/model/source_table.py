@@ -12,7 +12,8 @@ class SourceTable:
     """The options of the sources whose paths, from the file's folder, fit ``pattern``.
 
     ``options`` are one string or words. ``include`` are folders as the file has them. ``macros`` has the values of each macro:
-    "" for one without value; none: the macro stays undefined. ``origin`` says where the table stands.
+    "" for one without value; none: the macro stays undefined. ``variants`` are sets of options, of which each compile has one.
+    ``origin`` says where the table stands.
     """
 
     pattern: str
@@ -20,3 +21,4 @@ class SourceTable:
     include: tuple[str, ...]
     macros: Mapping[str, tuple[str, ...]]
     origin: str
+    variants: tuple[str, ...] = ()

@@ -24,6 +24,14 @@ def spill_messages(costs: Mapping[str, int]) -> int | None:
     return sum(costs[key] for key in SPILL_KEYS) if costs.keys() >= SPILL_COSTS else None
 
 
+def has_spills(values: Mapping[str, int | None]) -> bool | None:
+    """Return whether a kernel with these figures spills: by its bytes or registers, which its binary may not state, or by what
+    is counted in its code; None if none is known."""
+    keys = (SPILLED_BYTES.key, *SPILL_KEYS, "vgpr_spills", "sgpr_spills")
+    known = [value for key in keys if (value := values.get(key)) is not None]
+    return any(known) if known else None
+
+
 def may_spill(kernel: Measured) -> bool:
     """Return whether a kernel may hold spilled values: its binary does not say that there are none."""
     return SPILLED_BYTES.read(kernel) != 0

@@ -145,6 +145,19 @@ class Verdict(Tabular):
         return [finding for finding in self.findings if finding.state == state]
 
     @property
+    def improved(self) -> list[Finding]:
+        """The findings against the baseline whose values are better than there."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.tolerance is not None
+            and finding.value is not None
+            and finding.before is not None
+            and finding.value != finding.before
+            and (finding.value > finding.before) == finding.figure.more_is_better
+        ]
+
+    @property
     def coverage(self) -> Coverage:
         """The kernels that were held against bounds; one is unread if nothing of its code is known. What nobody observed
         makes a finding unknown, and no kernel unread."""

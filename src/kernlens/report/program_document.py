@@ -28,6 +28,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace, of_each
+from kernlens.model.spills import SPILLED_BYTES, has_spills
 from kernlens.model.vendor_figures import LAUNCH_SHARED
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.launch_words import limits_document
@@ -190,7 +191,9 @@ def toolchain_keys(build: Build) -> Document:
 
 def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
     unknown = {LAUNCH_SHARED.key: None} if has_unknown_launch(kernel) else {}
-    return {"name": kernel.name, **figures_of(kernel, (*figures, *own_figures(kernel))), **unknown}
+    values = figures_of(kernel, (*figures, *own_figures(kernel)))
+    spills = {"has_spills": has_spills(values)} if SPILLED_BYTES.key in values else {}
+    return {"name": kernel.name, **values, **spills, **unknown}
 
 
 def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:

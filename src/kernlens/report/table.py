@@ -9,6 +9,8 @@ from kernlens.report.width import shortened
 
 #: A cell: text is aligned left, numbers right; None is shown as a dash, as what the file does not say.
 Cell = str | int | float | None
+#: A number that is not known, but not 0.
+SOME = "> 0"
 #: Cells that say nothing.
 _UNFILLED = (None, "", "-")
 #: Between columns.
@@ -30,7 +32,9 @@ def table(
     headings, rows = [headings[i] for i in filled], [[row[i] for i in filled] for row in rows]
     texts = [[_text(cell) for cell in row] for row in rows]
     widths = [max([len(heading), *(len(row[i]) for row in texts)]) for i, heading in enumerate(headings)]
-    right = [bool(rows) and all(not isinstance(row[i], str) for row in rows) for i in range(len(headings))]
+    right = [
+        bool(rows) and all(not isinstance(row[i], str) or row[i] == SOME for row in rows) for i in range(len(headings))
+    ]
     limit = min((each for each in (fitting_width(), width) if each is not None), default=None)
     groups = [list(range(len(headings)))]
     if limit is not None and _sum(widths, indent) > limit:

@@ -94,7 +94,7 @@ class CompileCache:
 
     def get(self, key: str) -> bytes | None:
         """Return what was put under ``key``; None if there is nothing, or it was damaged, and is removed then."""
-        path = self._path(key)
+        path = self.path(key)
         # O_NONBLOCK, as opening a pipe would wait.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
@@ -121,7 +121,7 @@ class CompileCache:
         if _space(len(content)) > self._limit:
             log.debug("toolchain", "%d bytes are too many for an entry of the cache", len(content))
             return
-        path = self._path(key)
+        path = self.path(key)
         try:
             with contextlib.suppress(FileExistsError):
                 path.parent.mkdir(mode=0o700)
@@ -147,7 +147,8 @@ class CompileCache:
                         state = entry.stat()
                         yield _space(state.st_size), state.st_mtime
 
-    def _path(self, key: str) -> Path:
+    def path(self, key: str) -> Path:
+        """Return the file of what is, or would be, under ``key``."""
         return self._folder / key[:2] / key[2:]
 
     def _make_room(self, folder: Path, needed: int) -> None:
@@ -165,8 +166,9 @@ class CompileCache:
             taken -= size
 
 
-def packed(build: Build) -> bytes:
-    """Return what a compile yielded, but for what the caller knows, as bytes."""
+def packed(build: Build, limit: float | None = None) -> bytes:
+    """Return what a compile yielded, but for what the caller knows, as bytes. One that a compiler did not end holds for
+    compiles that may take ``limit`` seconds at most."""
     import zstandard
 
     parts = (build.binary, build.debug, build.spirv)
@@ -178,12 +180,13 @@ def packed(build: Build) -> bytes:
         "folder": build.folder,
         "log": build.log,
         "sizes": [len(part) for part in parts],
+        **({} if limit is None else {"limit": limit}),
     }
     return zstandard.ZstdCompressor(level=1).compress(b"\n".join((json.dumps(head).encode(), b"".join(parts))))
 
 
 def unpacked(entry: bytes) -> dict[str, Any]:
-    """Return the fields of a Build that ``packed`` keeps; ``parts`` has no sources."""
+    """Return the fields of a Build that ``packed`` keeps, and its ``limit`` if it has one; ``parts`` has no sources."""
     import zstandard
 
     head, _, parts = zstandard.ZstdDecompressor().decompress(entry).partition(b"\n")

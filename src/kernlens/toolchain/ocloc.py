@@ -59,6 +59,8 @@ DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
 FAMILY_NAME = re.compile(r"gen\d\w*|xe\d*p?(?:-.*)?")
 #: What the front end says of an option that it does not know.
 UNKNOWN_OPTION = re.compile(r"Unrecognized build options: (\S+)")
+#: What ``_reason`` says of a compiler that ended by a signal of its own. ocloc answers SIGSEGV and SIGILL by SIGABRT.
+_CRASH = re.compile(r"ocloc was killed by SIG(?:ABRT|BUS|FPE|ILL|SEGV|TRAP|XFSZ) ")
 #: A device's number: an IP version (12.55.8), or a PCI device id (0x56a0).
 DEVICE_NUMBER = re.compile(r"\d+\.\d+\.\d+|0x[0-9a-fA-F]{1,8}")
 
@@ -238,6 +240,12 @@ def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
 def is_refused(build: Build) -> bool:
     """Return whether the compiler says that the source is wrong, as it will each time; False if it crashed or wrote nothing."""
     return not build.ok and (build.reason or "").startswith(_refusal(build.path, build.device))
+
+
+def has_crashed(build: Build) -> bool:
+    """Return whether the compiler crashed, or wrote more than a file may have, as it will each time: nobody else sends these
+    signals, as the kernel kills for want of memory by SIGKILL."""
+    return not build.ok and _CRASH.match(build.reason or "") is not None
 
 
 def _refusal(source: str, device: str) -> str:

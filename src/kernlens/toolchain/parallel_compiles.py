@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
@@ -23,7 +24,7 @@ from kernlens.toolchain.compile_keys import compile_key, folder_key
 from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.device_compilers import compile_source, is_compiled_by_clang, of_build
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.ocloc import TIMEOUT, first_bytes, is_refused
+from kernlens.toolchain.ocloc import TIMEOUT, first_bytes, has_crashed, is_refused
 from kernlens.toolchain.sources.includes import include_folders, source_files
 from kernlens.toolchain.toolchains import Toolchain
 
@@ -72,28 +73,39 @@ def compile_job(
     gives a Build that is not ``ok``, with its ``reason``; ``has_sources`` is ``compile_source``'s. Return whether ``key``
     stands for the build, too: where a file or the compiler was replaced meanwhile, nobody knows which the compile has read.
 
-    Kept is what the compiler made, and that it refused a source. A compiler that crashed or ran out of time is asked again.
+    Kept is what the compiler made, that it refused a source, that it crashed, and that it did not finish in a time that it had
+    the processor for: then for compiles that may take no longer. A compiler that a busy machine let run out of time, or that
+    somebody killed, is asked again.
     """
     if cache is None or key is None:
-        return _compiled(job, on_start, has_sources), False
+        return _compiled(job, on_start, has_sources)[0], False
     entry = cache.get(key)
     if entry is not None:
         return build_of(job, unpacked(entry), has_sources=has_sources), True
-    result = _compiled(job, on_start, has_sources)
+    failure = f"{key}-failed"  # Beside what earlier versions read.
+    if (entry := cache.get(failure)) is not None:
+        fields = unpacked(entry)
+        if fields.pop("limit") >= job.timeout:
+            fields["reason"] += f" (kept from an earlier run; rm {cache.path(failure)} has it tried again)"
+            return build_of(job, fields, has_sources=has_sources), True
+    result, limit = _compiled(job, on_start, has_sources)
     is_steady = job.key == key
     # clang says that it crashed as it says what is wrong with a source.
-    if is_steady and (result.ok or (is_refused(result) and not is_compiled_by_clang(job.device))):
+    if is_steady and limit is not None:
+        cache.put(failure, packed(result, limit))
+    elif is_steady and (result.ok or (is_refused(result) and not is_compiled_by_clang(job.device))):
         cache.put(key, packed(result))
     return result, is_steady
 
 
-def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
+def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> tuple[Build, float | None]:
+    """Return the Build of a job, and the ``limit`` up to which an equal compile fails too; None if that is not known."""
     try:
         shown = [str(job.source)]
         if job.copy is not None:  # The folders elsewhere that it may include from are named by the user.
             shown = [job.copy.folder, *filter(os.path.isabs, include_folders(job.options))]
         with foreign_text(shown, unconfined=not job.is_foreign):
-            return compile_source(
+            build = compile_source(
                 job.source,
                 job.device,
                 job.options,
@@ -103,9 +115,11 @@ def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
                 has_sources=has_sources,
                 copy=job.copy,
             )
+        return build, math.inf if has_crashed(build) else None
     except KernlensError as error:
         command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
-        return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
+        failed = replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
+        return failed, job.timeout if isinstance(error, ToolError) and error.is_slow else None
 
 
 def build_of(job: CompileJob, fields: dict[str, Any], *, has_sources: bool) -> Build:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 16 << 20
 #: Seconds that output pipes may stay open after the child has ended, as a grandchild may hold them.
 PIPE_GRACE = 1.0
+#: The part of its time in which a child that did not finish had a processor, at least, so that not the machine was busy.
+_BUSY = 0.8
 CHUNK = 1 << 16
 
 
@@ -171,7 +173,7 @@ def run(
             if stdin is not None:
                 _feed(process, stdin)
             finished = _wait(process, readers, start + timeout, confined)
-            _close(process, readers, child, finished)
+            used = _close(process, readers, child, finished)
         except BaseException:
             starter.end()
             raise
@@ -179,7 +181,7 @@ def run(
         raise readers[0].error
     out, err = (reader.text for reader in readers)
     done = Completed(arguments, process.returncode, out, err, time.monotonic() - start)
-    _refuse_unsound(done, confined, None if finished else timeout)
+    _refuse_unsound(done, confined, None if finished else timeout, used)
     log.debug("toolchain", "%s after %.2f s: %s", done.ending, done.seconds, command_line(arguments))
     return done
 
@@ -201,9 +203,9 @@ def _readers(
     return _Reader(process.stdout, limit, on_line), _Reader(process.stderr, limit, None)
 
 
-def _refuse_unsound(done: Completed, confined: Confinement | None, timeout: float | None) -> None:
+def _refuse_unsound(done: Completed, confined: Confinement | None, timeout: float | None, used: float) -> None:
     """Raise ToolError for a process that could not be confined, did not end within its ``timeout`` (None: it did), took more
-    than its confinement allows, or reached for what that keeps from it."""
+    than its confinement allows, or reached for what that keeps from it. ``used`` is its processor time."""
     program, line = os.path.basename(done.command[0]), command_line(done.command)
     if confined is not None and done.returncode == FAILED and done.stderr.startswith(COMPLAINT):
         raise ToolError(f"{program} could not be confined: {done.stderr.removeprefix(COMPLAINT).strip()}", command=line)
@@ -211,9 +213,11 @@ def _refuse_unsound(done: Completed, confined: Confinement | None, timeout: floa
     if timeout is not None or excess:
         log.debug("toolchain", "stopped after %.2f s: %s", done.seconds, line)
         why, more = (excess, "") if excess else (f"did not finish within {timeout:g} s", "allow more time, or ")
-        raise ToolError(
+        error = ToolError(
             f"{program} {why} and was stopped; {more}try a smaller input", command=line, log=done.stdout + done.stderr
         )
+        error.is_slow = timeout is not None and not excess and used >= _BUSY * timeout
+        raise error
     if confined is not None and (trap := confined.trap()):
         raise ToolError(f"{program} {trap} so kernlens discards its output", command=line)
 
@@ -312,9 +316,20 @@ def _wait(
     return True
 
 
-def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: Child, is_over: bool) -> None:
+def _processor_time(pid: int) -> float:
+    """Return the seconds in which a process, and those that it has waited for, had a processor; 0 if nobody says it."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: Child, is_over: bool) -> float:
     """Read what is left in the pipes, and kill the child if it is not over, and processes that it left behind and that hold
-    them open."""
+    them open. Return the processor time of a child that was not over."""
+    used = 0.0 if is_over else _processor_time(process.pid)
     if not is_over:
         child.kill()
         process.wait()
@@ -328,3 +343,4 @@ def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: 
     for reader, pipe in zip(readers, (process.stdout, process.stderr), strict=True):
         if pipe is not None and not reader.is_alive():
             pipe.close()
+    return used

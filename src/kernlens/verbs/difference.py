@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kernlens.analysis.comparison.data_changes import DataChanges, data_changes
 from kernlens.analysis.comparison.edit_hunks import HunkChange
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 _SHOWN = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Difference(Tabular):
     """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
@@ -53,11 +55,11 @@ class Difference(Tabular):
 
     @property
     def equal(self) -> bool:
-        """True if both sides have the same kernels by the same names, and none differs; False if a source does not compile, or
-        a build failed on one side only."""
+        """True if both sides have the same kernels by the same names, and neither these nor constants and initialised variables
+        differ; False if a source does not compile, or a build failed on one side only."""
         unlike = self.pairing.renamed or self.pairing.only_old or self.pairing.only_new
         failures = {frozenset(build.name for build in side.builds) for side in self.failed_builds}
-        return not (self.changes or unlike or self.failed or len(failures) > 1)
+        return not (self.changes or unlike or self.failed or len(failures) > 1 or self.data.changes)
 
     @property
     def failed(self) -> bool:
@@ -68,6 +70,11 @@ class Difference(Tabular):
     def totals(self) -> Totals:
         """The sums over all kernels. Their waits are computed each time that this is asked for."""
         return totals(self.pairing, self.changes)
+
+    @cached_property
+    def data(self) -> DataChanges:
+        """The comparison of constants and initialised variables."""
+        return data_changes(self.pairing)
 
     @property
     def coverage(self) -> Coverage:
@@ -121,6 +128,7 @@ class Difference(Tabular):
             self.changes,
             self.totals,
             self.equal_code,
+            self.data,
             self.sources,
             self.failed_builds,
             self.hunks,
@@ -130,7 +138,7 @@ class Difference(Tabular):
     def document(self, *, lines: bool = False) -> dict[str, Any]:
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
         from kernlens.report.diff.comparison_document import comparison_document, hunk_document, kernel_document
-        from kernlens.report.diff.comparison_summary import sources_document, totals_document
+        from kernlens.report.diff.comparison_summary import data_document, sources_document, totals_document
         from kernlens.report.failure_lines import failed_documents
 
         documents = [
@@ -140,6 +148,7 @@ class Difference(Tabular):
         summary = {
             **totals_document(self.totals),
             "equal_code": [{"program": name, "lines": lines} for name, lines in self.equal_code],
+            "data": data_document(self.data),
         }
         document = comparison_document(
             self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary

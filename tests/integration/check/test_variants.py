@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import kernlens as package
 from tests.warm_commands import kernlens
 
 SOURCE = """
@@ -97,3 +101,59 @@ def test_advise_says_what_it_looked_at(folder: Path) -> None:
     last_line(folder, 0)
     done = kernlens("advise", "rows.cl", "--device", "dg2", cwd=folder)
     assert done.stdout.splitlines()[-1].startswith("2 of 2 variants, 2 kernels, 0 unread: ")
+
+
+#: An application that builds one source with related macros, after lines of its own.
+APPLICATION = r"""
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stdio.h>
+int main(void) {
+    char text[4096] = "#define KIND 2\n";
+    cl_platform_id platform;
+    cl_device_id device;
+    FILE* file = fopen("k/flash.cl", "r");
+    text[15 + fread(text + 15, 1, 4000, file)] = 0;
+    clGetPlatformIDs(1, &platform, NULL);
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL);
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    const char* sets[] = {"-DDK=8 -DDV=8 -cl-mad-enable", "-DDK=16 -DDV=16 -cl-mad-enable", "-DDK=24 -DDV=8"};
+    for (int i = 0; i < 3; i++) {
+        const char* source = text;
+        cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+        if (clBuildProgram(program, 1, &device, sets[i], NULL, NULL)) return 1;
+    }
+    return 0;
+}
+"""
+FLASH = """kernel void flash(global float* a) {
+    float sum = KIND;
+    for (int i = 0; i < DK; i++) sum += a[i * DV + get_global_id(0)];
+    a[get_global_id(0)] = sum;
+}
+"""
+
+
+def test_variants_are_learnt_from_an_application(tmp_path: Path) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/flash.cl").write_text(FLASH)
+    (tmp_path / "app.c").write_text(APPLICATION)
+    subprocess.run(["gcc", "-o", "app", "app.c", "-lOpenCL"], cwd=tmp_path, check=True, timeout=60)
+    captured = kernlens("capture", "--simulate", "dg2", "-o", "app.klens", "--", "./app", cwd=tmp_path)
+    assert captured.returncode == 0, captured.stderr
+    alone = kernlens("check", "k", "--device", "dg2", "--max-instructions", "5000", cwd=tmp_path)
+    assert alone.returncode == 3, "without its macros the source does not compile"
+
+    options = kernlens("recording", "options", "app.klens", "--toml", cwd=tmp_path)
+    (tmp_path / "kernlens.toml").write_text(options.stdout)
+    checked = kernlens("check", "k", "--device", "dg2", "--max-instructions", "5000", cwd=tmp_path)
+    assert checked.stdout.splitlines()[-1].startswith(
+        "3 of 3 variants, 3 kernels, 0 unread, 3 bounds checked: all kept"
+    )
+    swept = kernlens("sweep", "k", "--device", "dg2", "--json", cwd=tmp_path)
+    rows = Counter(row["figures"]["instructions"] for row in json.loads(swept.stdout)["rows"])
+    programs = package.load(tmp_path / "app.klens")
+    assert len(rows) == 3
+    assert rows == Counter(len(kernel.instructions) for program in programs for kernel in program.kernels), (
+        "the sets give the code that the application got"
+    )

@@ -164,3 +164,36 @@ def test_the_pass_at_which_options_part(tmp_path: Path) -> None:
     assert kernel["parting"]["stage"] == "spirv"
     # The division is another function of the compiler's library.
     assert kernel["parting"]["pass"] == {"stage": "0016-Unify-BIImport", "side": "both", "partial": []}
+
+
+TABLE = """
+constant int w[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+kernel void f(global int *a, int i) { a[get_global_id(0)] *= w[i & 7]; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "toolchain", "section"),
+    [("dg2", "system", ".data.const"), ("bmg", "newest", ".data.const"), ("gfx1030", "", ".rodata")],
+)
+def test_a_table_that_was_edited_differs(
+    device: str, toolchain: str, section: str, newest_root: Path, tmp_path: Path
+) -> None:
+    """The code is the same, and the result is not."""
+    (tmp_path / "old.cl").write_text(TABLE)
+    (tmp_path / "new.cl").write_text(TABLE.replace("4,", "9,"))
+    options = ("--device", device, *(("--toolchain", toolchain) if toolchain else ()))
+    document = compared("old.cl", "new.cl", *options, status=1, cwd=tmp_path)
+    assert (document["equal"], document["kernels"]) == (False, [])
+    (change,) = document["summary"]["data"]["differing"]
+    assert (change["name"], change["bytes"]) == (section, 1)
+    done = kernlens("diff", "old.cl", "new.cl", *options, cwd=tmp_path)
+    assert f"  constants and initialised variables differ: new ({section}: 1 of " in done.stdout
+    same = compared("old.cl", "old.cl", *options, status=0, cwd=tmp_path)
+    assert same["summary"]["data"] == {"compared": 1, "unread": 0, "differing": []}
+
+
+def test_a_table_is_the_same_in_the_binaries_of_two_compilers(newest_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "table.cl").write_text(TABLE)
+    document = compared("table.cl", "--device", "dg2", "--toolchain", "system,newest", status=1, cwd=tmp_path)
+    assert document["summary"]["data"] == {"compared": 1, "unread": 0, "differing": []}

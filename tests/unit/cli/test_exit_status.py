@@ -140,6 +140,8 @@ TABLE = [
     (0, "recording list scale.klens"),
     (2, "recording list add.klens"),  # with a damaged binary
     (2, "recording list good.cl"),
+    (0, "recording options add.klens --toml"),
+    (2, "recording options good.cl"),
     (0, "recording merge add.klens add.klens -o both.klens"),
     (2, "recording merge add.klens -o good.cl"),
     (0, "recording prune add.klens --drop logs"),

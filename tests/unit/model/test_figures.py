@@ -108,6 +108,7 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
     assert list(listed) == [
         "name",
         *keys,
+        "has_spills",
         "line_table",
         "line_table_reason",
         "line_warning",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -222,3 +223,28 @@ def test_at_an_offset() -> None:
 def test_a_torn_record_is_refused() -> None:
     with pytest.raises(ValueError, match="whole number"):
         IntelInstructions(record()[:-1], MNEMONICS, list)
+
+
+def test_operands_are_read_only_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = instructions(record(0, 16, opcode=MOV), record(16, 8, COMPACTED, ADD))
+    whole = [code[0], code[1]]
+    assert [each.sources for each in whole] == [(), ()]
+
+    def refuse(*words: object) -> None:
+        raise AssertionError("nobody has asked for operands")
+
+    monkeypatch.setattr("kernlens.model.intel_instructions.read_operands", refuse)
+    plain = [code[0], code[1]]
+    assert [(each.index, each.offset, each.size, each.opcode, each.text) for each in plain] == [
+        (0, 0, 16, "mov", "text 0"),
+        (1, 16, 8, "add", "text 1"),
+    ]
+    with pytest.raises(AssertionError, match="nobody has asked"):
+        _ = plain[0].targets
+    monkeypatch.undo()
+    assert plain == whole
+    assert hash(plain[1]) == hash(whole[1])
+    assert replace(plain[0], offset=8).sources == ()
+    assert [each.opcode for each in code] == ["mov", "add"]
+    with pytest.raises(AttributeError, match="no attribute 'operand'"):
+        _ = plain[0].operand  # type: ignore[attr-defined]

@@ -20,6 +20,7 @@ OWNERS = {
     # Files of kernlens itself.
     "explorer/served_page.py": (1, "the viewer of this installation"),
     "report/explore/single_file.py": (1, "the viewer of this installation"),
+    "toolchain/process.py": (1, "the processor time of a child: /proc"),
     "toolchain/packages.py": (1, "this installation's metadata"),
     "toolchain/compile_cache.py": (1, "the user's cache, which belongs to nobody else"),
     "toolchain/roots.py": (2, "the lock of the toolchains' folder, and the list of mounts"),

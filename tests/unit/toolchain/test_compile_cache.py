@@ -181,18 +181,6 @@ def test_the_key_of_a_compile_is_made_once_before_and_once_after(
     assert len(set(keys)) == 1
 
 
-def test_a_refusal_is_kept_and_a_crash_is_not(kernlens: Kernlens, compiler: Path, source: Path) -> None:
-    (source.parent / "bad.cl").write_text("broken\n")
-    words = ("compile", "bad.cl", "--device", "skl")
-    first = kernlens(*words)
-    assert (first.status, kernlens(*words), calls(compiler)) == (3, first, 1)
-    crashing = compiler.read_text().replace("exit 245", "kill -SEGV $$")
-    compiler.write_text(crashing.replace('echo "$source:1:1: error: it is broken"', "true"))
-    for count in (2, 3):
-        assert "killed by SIGSEGV" in kernlens(*words).err
-        assert calls(compiler) == count
-
-
 def test_a_source_that_changes_while_it_is_compiled_is_not_kept(compiler: Path, source: Path) -> None:
     text = compiler.read_text()
     compiler.write_text(text.replace('"$folder/program" ;;', '"$folder/program"; echo >> "$source" ;;'))

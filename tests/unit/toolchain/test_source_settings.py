@@ -93,6 +93,39 @@ def test_several_values_of_several_macros_are_every_combination(folder: Path) ->
         settings_for("x.cl").sets()
 
 
+def test_sets_of_options_are_compiled_one_by_one(folder: Path) -> None:
+    """Macros that belong together: three sets, and not the nine combinations of their values."""
+    project = """
+[source."*.cl"]
+options = "-w -cl-std=CL1.2"
+define = { DK = 5, T = [1, 2] }
+variants = ["-DDK=64 -D DV=64", "-DDK=192 -DDV=128 -cl-std=CL3.0", ""]
+"""
+    (folder / "kernlens.toml").write_text(project)
+    settings = settings_for("x.cl")
+    assert settings.options("-g") == "-w -cl-std=CL1.2 -DDK=64 -D DV=64 -DT=1 -g"
+    assert settings.sets("-DT=3") == [
+        ("-w -cl-std=CL1.2 -DDK=64 -D DV=64 -DT=3", "-DT=3 -DDK=64 -D DV=64"),
+        ("-w -DDK=192 -DDV=128 -cl-std=CL3.0 -DT=3", "-DT=3 -DDK=192 -DDV=128 -cl-std=CL3.0"),
+        ("-w -cl-std=CL1.2 -DDK=5 -DT=3", "-DT=3"),
+    ]
+    assert len(settings.sets()) == 6
+    assert [each.options("-DT=3") for each in settings.variants("-DT=3")] == [all for all, _ in settings.sets("-DT=3")]
+    # What the command line says is the same in all of them, which are then fewer.
+    assert len(settings.variants("-DDK=1 -DDV=1 -DT=3 -cl-std=CL2.0")) == 1
+    later = '[source."x*"]\ndefine = { DK = 7 }\n[source."xy*"]\nvariants = ["-DA"]'
+    (folder / "kernlens.toml").write_text(project + later)
+    assert settings_for("x.cl").sets("-DT=3")[1][0] == "-w -DDV=128 -cl-std=CL3.0 -DDK=7 -DT=3"
+    assert settings_for("xy.cl").sets("-DT=3") == [("-w -cl-std=CL1.2 -DA -DDK=7 -DT=3", "-DT=3 -DA")]
+    for wrong, error in (('"-DA"', "an array of texts"), ("['-D\"A']", "each as for --build-options")):
+        (folder / "kernlens.toml").write_text(f'[source."*"]\nvariants = {wrong}')
+        with pytest.raises(KernlensError, match=error):
+            settings_for("x.cl")
+    (folder / "kernlens.toml").write_text('[source."*"]\nvariants = ["-DA", "-include /etc/passwd"]')
+    with pytest.raises(UnsupportedError, match="may name a file"):
+        settings_for("x.cl")
+
+
 def test_the_nearest_file_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = folder / "OpenCL/kernlens.toml"
     assert project_file("OpenCL/m1.cl") == "kernlens.toml"

@@ -15,12 +15,16 @@ from pathlib import Path
 import pytest
 
 import kernlens as package
+from kernlens.cli.answers.sweep_table import sweep_document, sweep_table
 from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
+from kernlens.model.spills import SPILLED_BYTES
+from kernlens.model.sweep_row import MEASURED, SweepRow
+from kernlens.report.style import rendered
 from kernlens.toolchain.parallel_compiles import OnStart, do_many
 from kernlens.verbs.sweep.cells import matrix
 from kernlens.verbs.sweep.option_sets import macro_sets, option_sets
@@ -352,3 +356,16 @@ def test_outputs_hold_nothing_that_is_no_text(kernlens: Kernlens, source: Path) 
         text = Path(name).read_text()
         assert (strange(text), SHOWN in text) == (set(), True)
     assert kernlens("sweep", good, "--device", "skl", "--build-options", HOSTILE).status == 2
+
+
+def test_spills_without_bytes_are_no_missing_spills() -> None:
+    """The binary states no bytes; the code has 488 spill stores."""
+
+    def row(spilled: int | None, stores: int | None) -> SweepRow:
+        known = {"spill_bytes": spilled, "spill_stores": stores, "simd": 16}
+        return SweepRow("a.cl", "dg2", "system", "", "", "k", tuple(known.get(figure.key) for figure in MEASURED))
+
+    rows = [row(None, 488), row(None, 0), row(None, None), row(0, None), row(64, None)]
+    assert [each["has_spills"] for each in sweep_document(rows)["rows"]] == [True, False, None, False, True]
+    _, *lines = map(rendered, sweep_table(rows, SPILLED_BYTES, 0))
+    assert sum("> 0" in line for line in lines) == 1

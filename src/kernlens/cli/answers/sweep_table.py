@@ -9,10 +9,11 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, STATED, notes_on_unknown, without_details
+from kernlens.model.spills import SPILLED_BYTES, has_spills
 from kernlens.model.sweep_row import LABELS, MEASURED, SweepRow, equal_code, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.style import rendered, style
-from kernlens.report.table import Cell, table
+from kernlens.report.table import SOME, Cell, table
 from kernlens.report.width import Name
 
 #: The kernels whose code is the same with several sets of options that are named, and the sets of each.
@@ -33,7 +34,7 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
                 Name(kernel_title(row.kernel or "")),
                 *(names.get(text, text) for text in (getattr(row, title) for title in titles[1:])),
             ]
-            + [row.value(shown_figure) for shown_figure in figures]
+            + [_cell(row, shown_figure) for shown_figure in figures]
             for row in shown
         ]
         yield from table([*titles, *(column.heading for column in figures)], cells)
@@ -41,6 +42,12 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
         yield from (style(f"  {note}", dim=True) for note in notes)
     if len(ordered) > len(shown):
         yield style(f"  and {plural(len(ordered) - len(shown), 'more row')}: --top 0, --csv FILE", dim=True)
+
+
+def _cell(row: SweepRow, figure: Figure) -> Cell:
+    """Return a value; of spilled bytes that the binary does not state, that there are some if the code shows them."""
+    value = row.value(figure)
+    return SOME if value is None and figure == SPILLED_BYTES and has_spills(row.figures) else value
 
 
 def _columns(rows: Sequence[SweepRow], figure: Figure) -> tuple[Figure, ...]:
@@ -162,6 +169,7 @@ def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
                 **{name: getattr(row, name) for name in LABELS},
                 "toolchain_name": row.toolchain,
                 "figures": row.figures if row.kernel is not None else None,
+                "has_spills": has_spills(row.figures),
                 "reason": row.reason or None,
                 "code": row.code or None,
                 "warnings": list(row.warnings),

@@ -159,11 +159,24 @@ class PatchTokenProgram:
     size: int
     _patch_list_size: int = field(repr=False)
 
+    @property
+    def _patch_list(self) -> memoryview:
+        return self.data[_PROGRAM_LAYOUT.size : _PROGRAM_LAYOUT.size + self._patch_list_size]
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The initial contents of global and constant memory, where there are any."""
+        contents: dict[str, bytes] = {}
+        for span in token_list.walk(self._patch_list, base=_PROGRAM_LAYOUT.size, has_contents=True):
+            if content := bytes(token_list.contents_of(self._patch_list, span)):
+                name = token_list.CONTENTS[span.number]
+                contents[name] = contents.get(name, b"") + content
+        return contents
+
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of all symbol tables and, as imports, those that are relocated but in no table."""
-        base = _PROGRAM_LAYOUT.size
-        patch_list = self.data[base : base + self._patch_list_size]
+        base, patch_list = _PROGRAM_LAYOUT.size, self._patch_list
         spans = token_list.walk(patch_list, base=base, has_contents=True)
         tables = [span for span in spans if span.number == token_list.SYMBOL_TABLE]
         own = symbols_of([token_list.token_at(patch_list, span, base=base) for span in tables], "", -1)

@@ -32,6 +32,8 @@ SCRATCH_SLOT_1 = 55
 _HEAD = struct.Struct("<II")
 #: Tokens of global and constant memory -> the offset of InlineDataSize from the token's start.
 _CONTENTS_SIZE_AT = {41: 16, 42: 12}
+#: What a zebin calls the contents of these tokens.
+CONTENTS = {41: ".data.global", 42: ".data.const"}
 #: Size of a name in a symbol or relocation table.
 _NAME_SIZE = 1024
 
@@ -120,6 +122,13 @@ def _contents_size(patch_list: memoryview, number: int, offset: int, size: int, 
     if size < field + 4 or offset + field + 4 > len(patch_list):
         raise error(f"token {number} of {size} bytes is too short to contain the size of its memory", base + offset)
     return int.from_bytes(patch_list[offset + field : offset + field + 4], "little")
+
+
+def contents_of(patch_list: memoryview, span: TokenSpan) -> memoryview:
+    """Return the initial contents that follow a token of global or constant memory; none of any other token."""
+    if span.number not in _CONTENTS_SIZE_AT:
+        return patch_list[:0]
+    return patch_list[span.start + _CONTENTS_SIZE_AT[span.number] + 4 : span.end]
 
 
 def token_at(patch_list: memoryview, span: TokenSpan, *, base: int) -> Token:

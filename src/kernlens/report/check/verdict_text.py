@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
@@ -9,7 +10,7 @@ from kernlens.model.bounds import Bound
 from kernlens.model.figures import OBSERVED, WAITS, own_figures, unobserved_words
 from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.check.verdict_sentences import doubt, fault_sentences
-from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.describe import kernel_heading, kernel_words, plural
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
 from kernlens.report.style import cut, style
@@ -42,8 +43,31 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield from (style(f"not checked: {sentence}", fg="yellow") for sentence in verdict.unused)
     if verdict.without_budget:
         yield style(f"no budget: {_names(verdict.without_budget)}", dim=True)
+    yield from improved_lines(verdict)
     yield from failed_lines(verdict.failed)
     yield style(summary(verdict), fg="green" if verdict.ok else "red")
+
+
+def improved_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield a line on values that are better than in the baseline, and on how that gets them: only then a later check fails
+    for what is lost of them."""
+    improved = verdict.improved
+    if not improved:
+        return
+    words = [
+        f"{kernel_words(each.kernel)} {each.figure.heading} {each.before:,} -> {each.value:,}"
+        for each in improved[:_NAMED]
+    ]
+    more = f" and {len(improved) - _NAMED:,} more" if len(improved) > _NAMED else ""
+    builds = [each.program.build for each in improved]
+    sources = dict.fromkeys(build.path for build in builds if build.path and not build.created)
+    if len(sources) == len({build.name for build in builds}):
+        devices = ",".join(dict.fromkeys(build.device for build in builds))
+        words_of = ["kernlens", "sweep", *sources, "--device", devices, "-o", verdict.baseline or ""]
+        how = f"{shlex.join(words_of)} writes a new one"
+    else:
+        how = "replace it by what was checked to hold kernels to these"
+    yield style(f"better than the baseline: {', '.join(words)}{more}; {how}", fg="green")
 
 
 def _baseline_words(findings: Iterable[Finding]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from kernlens.analysis.comparison.data_changes import DataChanges
 from kernlens.analysis.comparison.edit_hunks import HunkChange
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
@@ -31,8 +32,8 @@ _FAILURES = 10
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A comparison, as its first screen has it: both sides in words, the kernels, the sums, programs of equal code whose
-    sources differ, the sources that were compiled, if sources were compared, each side's builds that failed, what each hunk
-    does of sources with several, and what was looked at."""
+    sources differ, what their data have otherwise, the sources that were compiled, if sources were compared, each side's builds
+    that failed, what each hunk does of sources with several, and what was looked at."""
 
     old: str
     new: str
@@ -40,6 +41,7 @@ class Summary:
     changes: Sequence[KernelChange]
     totals: Totals
     equal_code: Sequence[tuple[str, int]]
+    data: DataChanges
     sources: SourceChanges | None
     failed: Sequence[FailedBuilds] = ()
     hunks: Sequence[HunkChange] = ()
@@ -54,11 +56,12 @@ def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
     if what.sources is not None:
         yield from source_lines(what.sources)
         yield from hunk_lines(what.hunks)
-    is_all = not (what.changes or what.pairing.only_old or what.pairing.only_new)
+    is_all = not (what.changes or what.pairing.only_old or what.pairing.only_new or what.data.changes)
     is_built = not (any(what.failed) or (what.sources and what.sources.failed))
     proof = equal_code_line(what.equal_code, is_all and is_built)
     if proof is not None:
         yield style(proof, fg="green")
+    yield from data_lines(what.data)
     if not what.changes or any(change.has_code for change in what.changes):
         yield from totals_lines(what.totals)
 
@@ -197,6 +200,40 @@ def _effect(change: HunkChange) -> str:
     for verb, entries in (("removes", change.pairing.only_old), ("adds", change.pairing.only_new)):
         words += [f"{verb} {kernel_words(each.kernel)}" for each in entries[:_NAMED] if each.kernel]
     return "; ".join(words)
+
+
+def data_lines(data: DataChanges) -> Iterator[str]:
+    """Yield whether constants and initialised variables are equal; nothing where programs have none."""
+    if data.changes:
+        named = [
+            f"{change.new.name} ({change.name}: {change.differing:,} of {max(change.old_size, change.new_size):,} bytes)"
+            for change in data.changes
+        ]
+        more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+        yield style(f"  constants and initialised variables differ: {', '.join(named[:_NAMED])}{more}", fg="yellow")
+    elif data.compared:
+        yield f"  constants and initialised variables of {plural(data.compared, 'program')} are equal"
+    formats = sorted({program.format for program in data.unread})
+    if formats:
+        yield f"  constants and initialised variables were not compared ({', '.join(formats)})"
+
+
+def data_document(data: DataChanges) -> dict[str, Any]:
+    """Return the same as JSON has it."""
+    return {
+        "compared": data.compared,
+        "unread": len(data.unread),
+        "differing": [
+            {
+                "name": change.name,
+                **place_document(change.new),
+                "old_size": change.old_size,
+                "new_size": change.new_size,
+                "bytes": change.differing,
+            }
+            for change in data.changes
+        ],
+    }
 
 
 def equal_code_line(equal: Sequence[tuple[str, int]], is_all: bool) -> str | None:

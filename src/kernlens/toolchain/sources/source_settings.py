@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from kernlens import log
@@ -38,7 +38,8 @@ class SourceSettings:
 
     ``file`` is the file, and ``patterns`` are those of its tables that fit the source; None and empty if there are none.
     ``words`` are build options, ``macros`` the names of macros with the values of each ("": without value), ``include`` the
-    folders to include from, relative to the working folder if they are below it.
+    folders to include from, relative to the working folder if they are below it. ``option_sets`` are words too, of which each
+    compile has those of one set, in the place of words and macros with their names.
     """
 
     file: str | None = None
@@ -46,50 +47,71 @@ class SourceSettings:
     words: tuple[str, ...] = ()
     macros: tuple[tuple[str, tuple[str, ...]], ...] = ()
     include: tuple[str, ...] = ()
+    option_sets: tuple[tuple[str, ...], ...] = ()
 
     def options(self, stated: str = "") -> str:
         """Return the build options of a compile that is asked for with the ``stated`` ones, which go first: what has the same
-        name (``-cl-std=``, ``-D NAME``) is left out of the file's. Of a macro with several values it has the first."""
+        name (``-cl-std=``, ``-D NAME``) is left out of the file's. Of a macro's values, and of sets, it has the first."""
         return next(iter(self._choices(stated)))[0]
 
     def sets(self, stated: str = "") -> list[tuple[str, str]]:
-        """Return what ``options`` does for each choice of the macros' values, each with the part of it that is not the same
-        in all: the ``stated`` options, and macros with several values. Raises KernlensError for too many."""
-        self._check_count(self.macros)
+        """Return what ``options`` does for each choice of a set and of the macros' values, each with the part of it that is not
+        the same in all: the ``stated`` options, a set, and macros with several values. Raises KernlensError for too many."""
+        self._check_count([each.macros for each, _ in self._of_each_set(stated)])
         return list(self._choices(stated))
 
     def variants(self, stated: str = "") -> list[SourceSettings]:
-        """Return the settings of each choice of the macros' values that the ``stated`` options leave open. Raises KernlensError
-        for too many."""
+        """Return the settings of each choice of a set and of the macros' values that the ``stated`` options leave open. Raises
+        KernlensError for too many."""
         taken = {name for name, _ in _named(stated)}
-        macros = [(name, values[:1] if f"-D {name}" in taken else values) for name, values in self.macros]
-        self._check_count(macros)
-        choices = itertools.product(*([(name, (value,)) for value in values] for name, values in macros))
-        return [replace(self, macros=chosen) for chosen in choices]
+        sets = [
+            (each, [(name, values[:1] if f"-D {name}" in taken else values) for name, values in each.macros])
+            for each, _ in self._of_each_set(stated)
+        ]
+        self._check_count([macros for _, macros in sets])
+        return list(
+            dict.fromkeys(
+                replace(each, macros=chosen)
+                for each, macros in sets
+                for chosen in itertools.product(*([(name, (value,)) for value in values] for name, values in macros))
+            )
+        )
 
-    def _check_count(self, macros: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-        count = math.prod(len(values) for _, values in macros)
+    def _check_count(self, sets: Iterable[Sequence[tuple[str, tuple[str, ...]]]]) -> None:
+        count = sum(math.prod(len(values) for _, values in macros) for macros in sets)
         if count > SETS_LIMIT:
             raise KernlensError(
                 f"{self.file}: the values of define have {count:,} combinations; the limit is {SETS_LIMIT:,}"
             )
+
+    def _of_each_set(self, stated: str) -> Iterator[tuple[SourceSettings, tuple[str, ...]]]:
+        """Yield the settings with each set among their words, and what that set adds to the ``stated`` options."""
+        taken = {name for name, _ in _named(stated)}
+        for own in self.option_sets or ((),):
+            of_set = {name: words for name, words in _named(join_options(own)) if name not in taken}
+            words = [word for name, each in _named(join_options(self.words)) if name not in of_set for word in each]
+            added = tuple(word for each in of_set.values() for word in each)
+            macros = tuple(macro for macro in self.macros if f"-D {macro[0]}" not in of_set)
+            yield replace(self, words=(*words, *added), macros=macros, option_sets=()), added
 
     def _choices(self, stated: str) -> Iterator[tuple[str, str]]:
         if not self.patterns:
             yield stated, stated
             return
         taken = {name for name, _ in _named(stated)}
-        words = [word for name, own in _named(join_options(self.words)) if name not in taken for word in own]
-        values = [
-            [f"-D{name}={value}" if value else f"-D{name}" for value in values]
-            for name, values in self.macros
-            if f"-D {name}" not in taken
-        ]
         folders = join_options([word for folder in self.include for word in ("-I", folder)])
-        for chosen in itertools.product(*values):
-            varied = [word for word, own in zip(chosen, values, strict=True) if len(own) > 1]
-            options = " ".join(filter(None, (join_options([*words, *chosen]), stated, folders)))
-            yield options, f"{stated} {join_options(varied)}".strip()
+        for settings, added in self._of_each_set(stated):
+            own_words = _named(join_options(settings.words))
+            words = [word for name, own in own_words if name not in taken for word in own]
+            values = [
+                [f"-D{name}={value}" if value else f"-D{name}" for value in values]
+                for name, values in settings.macros
+                if f"-D {name}" not in taken
+            ]
+            for chosen in itertools.product(*values):
+                varied = [*added, *(word for word, own in zip(chosen, values, strict=True) if len(own) > 1)]
+                options = " ".join(filter(None, (join_options([*words, *chosen]), stated, folders)))
+                yield options, f"{stated} {join_options(varied)}".strip()
 
 
 #: Of a source that no table is for.
@@ -115,12 +137,18 @@ def settings_for(source: str | os.PathLike[str], root: str | None = None, *, fil
     tables = [table for table in read_project(path).sources if fnmatchcase(name, table.pattern)]
     words: dict[str, tuple[str, ...]] = {}
     macros: dict[str, tuple[str, ...]] = {}
+    sets: list[dict[str, tuple[str, ...]]] = []
     for table in tables:
         macros |= table.macros
         words = {key: own for key, own in words.items() if key.removeprefix("-D ") not in table.macros}
-        for key, own in _named(_checked(table, is_named=is_named)):
+        stated = dict(_named(_checked(table, join_options(table.options), is_named=is_named)))
+        for key, own in stated.items():
             macros.pop(key.removeprefix("-D "), None)
             words[key] = own
+        sets = [dict(_named(_checked(table, each, is_named=is_named))) for each in table.variants] or [
+            {key: own for key, own in each.items() if key not in stated and key.removeprefix("-D ") not in table.macros}
+            for each in sets
+        ]
     include = [_include(each, base, table, is_named) for table in reversed(tables) for each in table.include]
     settings = SourceSettings(
         path,
@@ -128,6 +156,7 @@ def settings_for(source: str | os.PathLike[str], root: str | None = None, *, fil
         tuple(word for own in words.values() for word in own),
         tuple((macro, values) for macro, values in macros.items() if values),
         tuple(dict.fromkeys(include)),
+        tuple(dict.fromkeys(tuple(word for own in each.values() for word in own) for each in sets)),
     )
     if tables and log.is_on("toolchain"):
         names = ", ".join(f'[source."{pattern}"]' for pattern in settings.patterns)
@@ -155,9 +184,8 @@ def unused_tables(path: str) -> list[str]:
     return sentences
 
 
-def _checked(table: SourceTable, *, is_named: bool) -> str:
-    """Return a table's options. Raises UnsupportedError for one that may name a file."""
-    options = join_options(table.options)
+def _checked(table: SourceTable, options: str, *, is_named: bool) -> str:
+    """Return options of a table. Raises UnsupportedError for one that may name a file."""
     for word, value in () if is_named else file_options(options):
         advice = "; the key include names folders" if word == "-I" else f"; {VARIABLE}={NAME} allows it"
         raise UnsupportedError(
