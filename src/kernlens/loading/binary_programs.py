@@ -12,8 +12,7 @@ from kernlens.loading.context import Context
 from kernlens.loading.kept_debug import KeptDebug, ProgramDebug, ZebinDebug
 from kernlens.loading.kernel_parts import Code, DebugCode
 from kernlens.loading.lane_codes import lane_codes
-from kernlens.loading.program_data import program_data
-from kernlens.loading.program_kernels import ProgramKernels
+from kernlens.loading.program_kernels import ProgramKernels, launched_kernels
 from kernlens.loading.zebin_code import ZebinCode
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
@@ -26,7 +25,6 @@ from kernlens.model.program import Kernels, Program
 if TYPE_CHECKING:
     from kernlens.formats.llvm_bitcode import BitcodeSymbol
     from kernlens.loading.listed_code import ListedKernel
-    from kernlens.model.build import Build
     from kernlens.model.instruction import Instructions
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
@@ -303,7 +301,7 @@ def _program(
     debug: KeptDebug | None = None,
     is_counted: bool = False,
 ) -> Program:
-    kernels = _launched(kernels, context.build)
+    kernels = launched_kernels(kernels, context.build)
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
             name,
@@ -336,7 +334,7 @@ def _program(
         find_code_order=find_code_order,
         find_spirv_module=lambda: _spirv_module(memoryview(context.build.spirv), context.allowance, is_all=is_all),
         find_lane_code=lane_codes(context),
-        find_data=lambda: program_data(format_name, binary),
+        find_data=lambda: _data(format_name, binary),
         find_sources=lambda: _sources(kernels.values(), context),
         find_stage_maps=_stage_maps,
         find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.allowance)),
@@ -344,27 +342,17 @@ def _program(
     return program
 
 
-def _launched(kernels: Mapping[str, Kernel], build: Build) -> dict[str, Kernel]:
-    """Return the kernels with what is known of their launches."""
-    shared, behaviours, times = build.launch_shared, build.behaviours, build.device_times
-    if not (shared or behaviours or times):
-        return dict(kernels)
-    from kernlens.model.kernel_launches import KernelLaunches
-
-    def launches(name: str) -> KernelLaunches:
-        return KernelLaunches(shared.get(name), lambda: behaviours.get(name, ()), times.get(name))
-
-    return {
-        name: kernel.launched(launches(name)) if name in shared or name in behaviours or name in times else kernel
-        for name, kernel in kernels.items()
-    }
-
-
 def _spelt(name: str, known: Collection[str]) -> Sequence[str]:
     """Return the kernels that a name means which is none of the binary's own."""
     from kernlens.analysis.kernel_names import matching
 
     return matching(name, known, parts=False)
+
+
+def _data(format_name: str, binary: memoryview) -> dict[str, bytes] | None:
+    from kernlens.loading.program_data import program_data
+
+    return program_data(format_name, binary)
 
 
 def _stage_maps(program: Program) -> tuple[StageMap, ...]:

@@ -1,8 +1,8 @@
-"""The facts that all kernels of a program share: those by which drivers load it, and how their code ends."""
+"""The facts that all kernels of a program share: those by which drivers load it, how their code ends, and their launches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
     from kernlens.isa.intel.launch_rules import ProgramFacts
+    from kernlens.model.build import Build
+    from kernlens.model.kernel import Kernel
 
 
 class ProgramKernels:
@@ -40,3 +42,19 @@ class ProgramKernels:
 
         facts = program_facts(self._resources(), has_spirv=self._has_spirv)
         return facts._replace(kernel=kernel_title(facts.kernel), bindless=kernel_title(facts.bindless))
+
+
+def launched_kernels(kernels: Mapping[str, Kernel], build: Build) -> dict[str, Kernel]:
+    """Return the kernels with what is known of their launches."""
+    shared, behaviours, times = build.launch_shared, build.behaviours, build.device_times
+    if not (shared or behaviours or times):
+        return dict(kernels)
+    from kernlens.model.kernel_launches import KernelLaunches
+
+    def launches(name: str) -> KernelLaunches:
+        return KernelLaunches(shared.get(name), lambda: behaviours.get(name, ()), times.get(name))
+
+    return {
+        name: kernel.launched(launches(name)) if name in shared or name in behaviours or name in times else kernel
+        for name, kernel in kernels.items()
+    }
