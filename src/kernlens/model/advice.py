@@ -19,7 +19,8 @@ PAGE = "docs/advice.md"
 COUNTED = "counted in the code"
 #: What an action does to a kernel's results: ``Advice.results``. Of floats, in units in the last place.
 #: Bounds are the sums of both sides' bounds in the OpenCL specification.
-EQUAL, WITHIN_ULP, MAY_DIFFER, DIFFER = "stay equal", "within 23 ulp", "may differ", "differ"
+ULP = 23
+EQUAL, WITHIN_ULP, MAY_DIFFER, DIFFER = "stay equal", f"within {ULP} ulp", "may differ", "differ"
 #: The key of the rule on spills, which other build options may help against.
 SPILL = "spill"
 

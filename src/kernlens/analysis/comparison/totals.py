@@ -87,14 +87,15 @@ def totals(pairing: Pairing, changes: Sequence[KernelChange]) -> Totals:
 
 
 def programs_of_equal_code(pairing: Pairing, changes: Sequence[KernelChange]) -> list[tuple[str, int]]:
-    """Return the names of programs whose sources differ although their kernels do not, each with the number of lines."""
+    """Return the names of programs whose sources differ although their kernels do not, each with the number of lines; of a
+    source that was compiled several times one."""
     differing = {id(change.pair.new_program) for change in changes}
     differing |= {id(each.program) for each in (*pairing.only_old, *pairing.only_new)}
-    equal = []
+    equal: dict[str | int, tuple[str, int]] = {}
     for old, new in {id(both.new_program): (both.old_program, both.new_program) for both in pairing.kernels}.values():
         if differing.isdisjoint((id(old), id(new))) and (lines := _lines(old.build.sources, new.build.sources)):
-            equal.append((new.name, lines))
-    return equal
+            equal.setdefault(new.build.path or id(new), (new.name, lines))
+    return list(equal.values())
 
 
 def _lines(old: Sequence[Source], new: Sequence[Source]) -> int:

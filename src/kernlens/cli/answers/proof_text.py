@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernlens.cli.answers.replay_text import OF_A_CPU, difference_words, not_compared_words
+from kernlens.cli.answers.replay_text import difference_words, not_compared_words
 from kernlens.model.advice import EQUAL
 from kernlens.report.describe import kernel_words, plural
 from kernlens.report.style import cut, style
@@ -27,8 +27,7 @@ def proof_lines(proofs: Sequence[Proof], left: Sequence[Advice]) -> Iterator[str
     replays = [proof.replayed for proof in proofs if proof.replayed is not None]
     if replays:
         where = f"{replays[0].device} ({replays[0].platform})"
-        alone = "Each piece alone, on the first launch that was kept of its kernel, on"
-        yield style(f"{alone} {where}" + (f"; {OF_A_CPU}" if replays[0].is_cpu else ""), dim=True)
+        yield style(f"Each piece alone, on the first launch that was kept of its kernel, on {where}", dim=True)
     for proof in proofs:
         place = f", {proof.advice.place}" if proof.advice.place else ""
         yield style(f"{kernel_words(proof.kernel.kernel)}{place}: {proof.advice.rule}", bold=True)
@@ -38,10 +37,12 @@ def proof_lines(proofs: Sequence[Proof], left: Sequence[Advice]) -> Iterator[str
             yield from (f"    {difference_words(each)}" for each in proof.replayed.builds[1].differing)
         yield f"  effect: {_effect(proof)}"
     yield from dict.fromkeys(f"{each.kernel}: {not_compared_words(each)}" for each in replays)
-    counted = [proof.is_equal for proof in proofs]
+    held = [proof.is_kept for proof in proofs]
+    equal = sum(proof.is_equal is True for proof in proofs)
     parts = [
         f"{plural(len(proofs), 'piece')} of advice followed",
-        f"{counted.count(True)} equal, {counted.count(False)} different, {counted.count(None)} not known",
+        f"{equal} equal, {held.count(True) - equal} different as promised",
+        f"{held.count(False)} against the promise, {held.count(None)} not known",
         f"{plural(len(left), 'piece')} left to you",
     ]
     yield "; ".join(parts)
@@ -60,9 +61,7 @@ def _results(proof: Proof) -> str:
             return "not known: nothing is computed on a simulated device"
         differs = any(build.differing for build in replayed.builds)
         return f"not known: {'the program without the edit differs too' if differs else 'no results were kept'}"
-    return f"different ({promised})" + (
-        "; the promise is wrong for this launch" if proof.advice.results == EQUAL else ""
-    )
+    return f"different{'' if proof.is_kept else ', against the promise for this launch'} ({promised})"
 
 
 def _effect(proof: Proof) -> str:
@@ -73,11 +72,16 @@ def _effect(proof: Proof) -> str:
 
 
 def _counted(trial: Trial) -> str:
-    if trial.is_same_code:
-        return "the compiler makes the same code"
-    ratios = [(figure, trial.ratio(figure)) for figure in _FIGURES]
-    words = [f"{figure} {100 * (ratio - 1):+.1f}%" for figure, ratio in ratios if ratio is not None]
-    return "; ".join(filter(None, (f"{', '.join(words)} per work-item, each loop once" if words else "", trial.note)))
+    before, after = trial.before, trial.after
+    if after is None or trial.is_same_code:
+        return trial.note or "the compiler makes the same code"
+    words = []
+    for figure in _FIGURES:
+        old, new, ratio = getattr(before, figure), getattr(after, figure), trial.ratio(figure)
+        if old is not None and new is not None:
+            change = f" ({100 * (ratio - 1):+.1f}% per work-item)" if ratio is not None else ""
+            words.append(f"{figure} {old:,} -> {new:,}{change}")
+    return "; ".join(filter(None, (f"{', '.join(words)}, each loop once", trial.note)))
 
 
 def proofs_document(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
@@ -93,6 +97,7 @@ def proofs_document(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
             "becomes": proof.becomes,
             "results": proof.advice.results,
             "equal": proof.is_equal,
+            "kept": proof.is_kept,
             "replayed": None if proof.replayed is None else launch_document(proof.replayed),
             "reason": proof.reason or None,
             "counted": None if proof.trial is None else _trial_document(proof.trial),

@@ -59,15 +59,22 @@ def improved_lines(verdict: Verdict) -> Iterator[str]:
         for each in improved[:_NAMED]
     ]
     more = f" and {len(improved) - _NAMED:,} more" if len(improved) > _NAMED else ""
-    builds = [each.program.build for each in improved]
-    sources = dict.fromkeys(build.path for build in builds if build.path and not build.created)
-    if len(sources) == len({build.name for build in builds}):
-        devices = ",".join(dict.fromkeys(build.device for build in builds))
-        words_of = ["kernlens", "sweep", *sources, "--device", devices, "-o", verdict.baseline or ""]
-        how = f"{shlex.join(words_of)} writes a new one"
-    else:
-        how = "replace it by what was checked to hold kernels to these"
+    how = _accepting(verdict) or "replace it by what was checked to hold kernels to these"
     yield style(f"better than the baseline: {', '.join(words)}{more}; {how}", fg="green")
+
+
+def _accepting(verdict: Verdict) -> str:
+    """Return the command that makes a baseline of everything that was checked; empty where not all of it was compiled from
+    sources, or kernels of the baseline are missing: a baseline without them would hold nobody to them any more."""
+    programs = [each.program for each in verdict.findings] + [program for program, _ in verdict.new]
+    builds = list({id(each.build): each.build for each in programs}.values())
+    if verdict.missing or not all(build.path and build.toolchain and not build.created for build in builds):
+        return ""
+    words = ["kernlens", "sweep", *dict.fromkeys(build.path for build in builds)]
+    words += ["--device", ",".join(dict.fromkeys(build.device or "" for build in builds))]
+    toolchains = dict.fromkeys(build.toolchain.name for build in builds if build.toolchain)
+    words += ["--toolchain", ",".join(toolchains), "-o", verdict.baseline or ""]
+    return f"{shlex.join(words)} writes a new one"
 
 
 def _baseline_words(findings: Iterable[Finding]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.comparison.behaviour_changes import BehaviourChange, ObservedLineChange
@@ -25,6 +26,7 @@ from kernlens.model.trial import Trial
 from kernlens.report.behaviour_words import COUNTED
 from kernlens.report.bound_words import bounds_words
 from kernlens.report.describe import device_words, kernel_words, plural
+from kernlens.report.program_titles import program_titles
 from kernlens.report.style import style
 from kernlens.report.table import table
 
@@ -99,10 +101,14 @@ def _whose(entry: Unpaired) -> str:
 def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
     """Return the headings and the rows of a table of kernels, whose columns are the figures that changed anywhere."""
     figures = [figure for figure in EVERY_FIGURE if any(change.change_of(figure) for change in changes)]
+    programs = {id(change.pair.new_program): change.pair.new_program for change in changes}
+    names, titles = Counter(program.name for program in programs.values()), program_titles(programs.values())
     rows = [
         [
             pair_words(change.pair),
-            change.pair.new_program.name,
+            change.pair.new_program.name
+            if names[change.pair.new_program.name] == 1
+            else titles[id(change.pair.new_program)],
             *(_figure_cell(change.change_of(figure)) for figure in figures),
         ]
         for change in changes

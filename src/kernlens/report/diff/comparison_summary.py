@@ -128,10 +128,11 @@ def _changes_line(heading: str, is_known: bool, *groups: tuple[Sequence[ValueCha
 
 
 def first_lines(what: Summary, most: int) -> Iterator[str]:
-    """Yield what is to be read first, a line each, at most ``most`` of them: sources that do not compile, what hunks do,
-    and kernels that are new or gone."""
+    """Yield what is to be read first, a line each, at most ``most`` of them: sources that do not compile, data that
+    differ, what hunks do, and kernels that are new or gone."""
     failed = [change for change in what.sources.compiled if change.failed] if what.sources else []
     lines = [next(_failure_lines(change)) for change in failed]
+    lines += data_lines(what.data) if what.data.changes else ()
     lines += hunk_lines(what.hunks)
     lines += unpaired_lines(what.pairing, None)
     yield from lines if len(lines) <= most else lines[: most - 1]

@@ -12,7 +12,7 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
-from kernlens.model.advice import Advice, AdvisedKernel, Edit
+from kernlens.model.advice import EQUAL, ULP, WITHIN_ULP, Advice, AdvisedKernel, Edit
 from kernlens.model.trial import Change, Trial
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.toolchain.device_compilers import compile_source
@@ -56,6 +56,15 @@ class Proof:
         before, after = self.replayed.builds
         return None if before.differing or not after.compared else not after.differing
 
+    @property
+    def is_kept(self) -> bool | None:
+        """True if what the advice promises of results holds for this launch; None if ``is_equal`` is."""
+        if self.is_equal is not False or self.replayed is None:
+            return self.is_equal
+        ulps = [each.difference.ulp for each in self.replayed.builds[1].differing if each.difference is not None]
+        within = all(ulp is not None and ulp <= ULP for ulp in ulps)
+        return {EQUAL: False, WITHIN_ULP: within}.get(self.advice.results, True)
+
 
 def proofs(
     kernels: Sequence[AdvisedKernel],
@@ -70,7 +79,9 @@ def proofs(
     The device of the launch is that of ``replay``. Raises KernlensError: NotFoundError if the recording keeps no launch of any
     of these kernels, and what opening it raises.
     """
-    pieces = [(each, piece, piece.edit) for each in kernels for piece in each.advice if piece.edit is not None]
+    every = [(each, piece, piece.edit) for each in kernels for piece in each.advice if piece.edit is not None]
+    # A build option is of the whole kernel: it is followed once.
+    pieces = {(id(each), edit if edit.replaced else edit.options): (each, piece, edit) for each, piece, edit in every}
     answers = []
     with open_recording(recording) as opened:
         launches: dict[str, list[RecordedLaunch]] = {}
@@ -84,7 +95,7 @@ def proofs(
                 f"{recording} keeps no launch of a kernel that the advice is on; it keeps some of {names}"
             )
         with replaying(Settings(unconfined=unconfined), []) as run:
-            for count, (each, piece, edit) in enumerate(pieces, 1):
+            for count, (each, piece, edit) in enumerate(pieces.values(), 1):
                 answers.append(_proof(each, piece, edit, launches.get(each.kernel.name, ()), run))
                 if on_progress is not None:
                     on_progress(count, len(pieces))
