@@ -23,7 +23,7 @@ from tests.tree import ROOT
 INNER = {
     *(f"kernlens.model.{name}" for name in (
         "allowance", "code_moves", "instruction_record", "kernel_launches", "lane_code", "launch_items",
-        "module", "samples", "source_table", "stage_text", "stated_code", "static_access", "sycl_device",
+        "module", "notebook", "samples", "source_table", "stage_text", "stated_code", "static_access", "sycl_device",
     )),
     *(f"kernlens.model.{name}" for name in (
         "binary.Container", "binary.Section", "binary.Site", "bounds.Rule", "build.BuildParts", "build.HeldParts",
