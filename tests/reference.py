@@ -1,7 +1,8 @@
 """The pages of docs/reference: every public name with its docstring and members, and examples that are run.
 
-``python -m tests.reference`` writes them. An example is a path from an answer of a public function to an object of the class,
-which is looked for: of each class the shortest. The pages can be run with ``doctest``, and a test does that.
+``python -m tests.reference`` writes them, ``python -m tests.reference PAGE`` prints one with what its examples print now.
+An example stands in ``tests.reference_examples``, or is a path from an answer of a public function to an object of the class,
+which is looked for: of each class the shortest.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import importlib
 import inspect
 import os
 import re
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +21,7 @@ from types import FunctionType, ModuleType
 
 import kernlens
 from kernlens.model.program import Kernels
+from tests.reference_examples import BEGIN, EXAMPLES, LIVE, MORE
 from tests.tree import ROOT
 from tests.unit.rules.test_public_surface import MODEL, public_names
 from tests.wrapped import wrapped
@@ -32,33 +36,9 @@ PAGES = {
     "opencl": ["kernlens.opencl"],
     "level_zero": ["kernlens.level_zero"],
 }
-#: What the examples begin with, in the root of a checkout.
-SETUP = """\
->>> import kernlens
->>> (program,) = kernlens.compile("examples/kernels/blur.cl", "dg2")
->>> kernel = program.kernels["blur"]
->>> annotation = kernlens.annotate(program)
->>> verdict = kernlens.check(program, max_spill_bytes=0)
->>> tone = "examples/kernels/tone.cl"
->>> difference = kernlens.diff("examples/kernels/blur.cl", tone, device="dg2", pairs=[("blur", "tone")])
->>> sweep = kernlens.sweep("examples/kernels/window.cl", "dg2", options=["-DROWS=8", "-DROWS=16"])
->>> advice = kernlens.advise(tone, device="dg2")
->>> pipeline = kernlens.stages("examples/kernels/blur.cl", "dg2")
->>> words = ["random:float:4096", "random:float:4096", "64"]
->>> behaviour = kernlens.observe("examples/kernels/blur.cl", size=[64], group=[64], arguments=words)
->>> message = next(each for each in kernel.instructions if each.kind.access)
->>> links = kernel.register_links(20)
->>> line = program.line(20)
-"""
-#: The examples of classes to which no path leads: of errors calls that raise them.
-FAILING = {
-    "kernlens.KernlensError": "kernlens.diff(program)",
-    "kernlens.errors.ArgumentError": "kernlens.load(3)",
-    "kernlens.errors.NotFoundError": 'kernlens.load("examples/kernels/blurr.bin")',
-    "kernlens.errors.UnknownKernelError": 'program.kernels["blurr"]',
-    "kernlens.errors.UnknownCostError": 'kernel.costs["spils"]',
-    "kernlens.errors.NoDeviceError": 'kernlens.annotate("examples/kernels/blur.cl")',
-    "kernlens.errors.OutputError": 'kernlens.compile(tone, "dg2", recording="/nowhere/tone.klens")',
+#: First line of a page -> its first module.
+PAGES_BY_TITLE = {
+    f"# {'kernlens' if name == 'kernlens' else f'kernlens.{name}'}": names[0] for name, names in PAGES.items()
 }
 _DEEPEST = 6  # Steps from an answer.
 _LONGEST = 88  # Columns of an example.
@@ -67,7 +47,7 @@ _LONGEST = 88  # Columns of an example.
 def examples() -> dict[type, str]:
     """Return for each class that is met the shortest path to an object, of those that are the same in every run."""
     names: dict[str, object] = {}
-    exec(re.sub(r"^>>> ", "", SETUP, flags=re.MULTILINE), names)
+    exec(BEGIN, names)
     waiting = deque((name, value, 0) for name, value in names.items() if name not in ("__builtins__", "kernlens"))
     met: dict[type, str] = {}
     seen: dict[int, object] = {}
@@ -104,25 +84,65 @@ def _parts(path: str, value: object) -> Iterator[tuple[str, object]]:
                     yield f"{path}.{name}", part
 
 
-def page(name: str, paths: Mapping[type, str], failing: Mapping[str, str] = FAILING) -> str:
+def page(name: str, paths: Mapping[type, str], stated: Mapping[str, str] = EXAMPLES) -> str:
     """Return a page without the answers of its examples."""
+    body = [line for module in PAGES[name] for line in _module(module, (paths, stated), len(PAGES[name]) > 1)]
+    needed = _needed(LIVE.get(name, BEGIN + MORE), "\n".join(line[4:] for line in body if line.startswith(">>> ")))
+    begin = ["The examples begin with these lines, in a checkout:", "", *_block(needed)] if needed else []
     title = name if name == "kernlens" else f"kernlens.{name}"
     lines = [
         f"# {title}",
         "",
         "<!-- tests/reference.py -->",
         "",
-        "`python -m tests.reference` writes this page from the docstrings. The examples begin with these lines, in a checkout:",
+        "`python -m tests.reference` writes this page from the docstrings.",
         "",
-        *_block(SETUP.splitlines()),
+        *begin,
+        *body,
     ]
-    for module_name in PAGES[name]:
-        module = importlib.import_module(module_name)
-        if len(PAGES[name]) > 1:
-            lines += [f"## {module_name}", "", *_text(module.__doc__), *_constants(module)]
-        for public in public_names(module):
-            lines += _name(module, public, (paths, failing), "###" if len(PAGES[name]) > 1 else "##")
     return wrapped("\n".join(lines).rstrip("\n") + "\n")
+
+
+def _module(name: str, known: tuple[Mapping[type, str], Mapping[str, str]], is_part: bool) -> list[str]:
+    module = importlib.import_module(name)
+    lines = [f"## {name}", "", *_text(module.__doc__), *_constants(module)] if is_part else []
+    return lines + [line for each in public_names(module) for line in _name(module, each, known, "#" * (2 + is_part))]
+
+
+def _needed(setup: str, examples: str) -> list[str]:
+    """Return the lines of a beginning that make what the examples name, each with its prompt. A call without a result, or
+    whose result is dropped, is about the object that it is a method of."""
+    used = _names(ast.parse(examples))[1]
+    lines: list[str] = []
+    for statement in reversed(ast.parse(setup).body if used else []):
+        assigned, read = _names(statement)
+        if assigned & used or "*" in assigned or (isinstance(statement, ast.Expr) and read & used):
+            used |= read
+            text = ast.get_source_segment(setup, statement) or ""
+            lines[:0] = [">>> " + text.replace("\n", "\n... "), *(["..."] if "\n" in text else [])]
+    return lines
+
+
+def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
+    """Return the names that code assigns, and those that it reads."""
+    assigned, read = set[str](), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (assigned if isinstance(node.ctx, ast.Store) else read).add(node.id)
+        elif isinstance(node, ast.alias):
+            assigned.add(node.asname or node.name)
+    if assigned == {"_"} and isinstance(tree, ast.Assign):
+        root: ast.AST = tree.value
+        while isinstance(root, ast.BoolOp | ast.Call | ast.Attribute):
+            root = (
+                root.values[0]
+                if isinstance(root, ast.BoolOp)
+                else root.func
+                if isinstance(root, ast.Call)
+                else root.value
+            )
+        assigned = {root.id} if isinstance(root, ast.Name) else set()
+    return assigned - {"_"}, read
 
 
 def _constants(module: ModuleType) -> list[str]:
@@ -158,9 +178,9 @@ def _name(module: ModuleType, name: str, known: tuple[Mapping[type, str], Mappin
     if isinstance(value, FunctionType):
         return [*lines, *_block(_signature(name, value)), *_text(value.__doc__)]
     lines += _text(value.__doc__)
-    example = known[0].get(value) or known[1].get(f"{module.__name__}.{name}")
+    example = known[1].get(f"{module.__name__}.{name}") or known[0].get(value)
     if example:
-        lines += _block([f">>> {example}"])
+        lines += _block([f">>> {line}" for line in example.split("\n")])
     rows = [row for kind in value.__mro__[::-1] if kind.__module__.startswith("kernlens") for row in _members(kind)]
     table = dict(rows)
     if table:
@@ -200,7 +220,7 @@ def _signature(name: str, function: FunctionType, longest: int = _LONGEST) -> li
 
 def without_examples(text: str) -> str:
     """Return a page without what was run."""
-    return re.sub(r"```pycon\n(?!>>> import).*?```\n\n", "", text, flags=re.DOTALL)
+    return re.sub(r"(The examples begin [^`]*)?```pycon\n.*?```\n\n", "", text, flags=re.DOTALL)
 
 
 def _block(lines: Sequence[str]) -> list[str]:
@@ -222,35 +242,79 @@ def _cell(text: str) -> str:
 
 
 def answered(text: str) -> str:
-    """Return the page with what each of its examples prints now."""
+    """Return the page with what each of its examples prints now. Raises AssertionError where an example of a class shows no
+    object of it, nor of a class that it is the base of."""
     names: dict[str, object] = {}
+    wrong: list[str] = []
 
     def run(block: re.Match[str]) -> str:
-        lines = block[1].splitlines()
-        if lines[0] == ">>> import kernlens":
-            exec(re.sub(r"^>>> ", "", block[1], flags=re.MULTILINE), names)
+        headings = re.findall(r"^##+ ([\w.]+)$", text[: block.start()], re.MULTILINE)
+        lines = [line for line in block[1].splitlines() if line.startswith((">>> ", "..."))]
+        code = "\n".join(line[4:] for line in lines)
+        if not headings:
+            exec(code, names)
             return block[0]
+        *first, last = code.split("\n")
+        exec("\n".join(first), names)
         try:
-            answer = repr(eval(lines[0].removeprefix(">>> "), names))
-        except kernlens.KernlensError as error:
-            kind = type(error)
-            answer = f"Traceback (most recent call last):\n    ...\n{kind.__module__}.{kind.__qualname__}: {error}"
-        return f"```pycon\n{lines[0]}\n{answer}\n\n```"
+            shown = list(_objects(last, names))
+            answer = repr(shown[0])
+        except (kernlens.KernlensError, Warning) as error:
+            shown, kind = [error], type(error)
+            answer = f"Traceback (most recent call last):\n    ...\n{kind.__qualname__}: {error}"
+        module = next((each for each in headings[::-1] if "." in each), PAGES_BY_TITLE[text.split("\n")[0]])
+        kind = getattr(importlib.import_module(module), headings[-1])
+        if not any(isinstance(each, kind) for each in shown):
+            wrong.append(f"{last} shows no {headings[-1]}, but {shown[0]!r}")
+        return "\n".join(["```pycon", *lines, _without_places(answer), "", "```"])
 
-    return re.sub(r"```pycon\n(.*?)```", run, text, flags=re.DOTALL)
+    answer = re.sub(r"```pycon\n(.*?)```", run, text, flags=re.DOTALL)
+    assert not wrong, "\n".join(wrong)
+    return answer
 
 
-def main() -> None:
-    """Write all pages."""
+def _without_places(answer: str) -> str:
+    """Return what is shown with other words for the checkout and for temporary folders, whose names are those of one run."""
+    return re.sub(r"(/tmp/tmp|/kernlens-)[a-z0-9_]{8}", r"\1...", answer.replace(str(ROOT), "/checkout"))
+
+
+def _objects(expression: str, names: dict[str, object]) -> Iterator[object]:
+    """Yield the value of an expression, and the objects that it is an attribute, an item or a result of."""
+    yield eval(expression, names)
+    node = ast.parse(expression, mode="eval").body
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Tuple):
+        node = node.func if isinstance(node, ast.Call) else node.elts[0] if isinstance(node, ast.Tuple) else node.value
+        yield eval(compile(ast.Expression(node), "example", "eval"), names)
+
+
+def public_classes() -> dict[str, type]:
+    """Return the classes of all pages by their names."""
+    modules = [importlib.import_module(module) for modules in PAGES.values() for module in modules]
+    public = {f"{module.__name__}.{name}": getattr(module, name) for module in modules for name in public_names(module)}
+    return {name: value for name, value in public.items() if inspect.isclass(value)}
+
+
+def main(names: Sequence[str]) -> None:
+    """Print pages, or write all of them. Each is run in a process of its own, as a driver reads its variables once."""
     os.chdir(ROOT)
+    if names:
+        output = os.dup(1)
+        os.dup2(2, 1)  # Applications that examples run print too.
+        for name in names:
+            os.write(output, answered(Path(FOLDER / f"{name}.md").read_text("utf-8")).encode())
+        return
     paths = examples()
     for name in PAGES:
-        Path(FOLDER / f"{name}.md").write_text(answered(page(name, paths)))
-    modules = [importlib.import_module(module) for modules in PAGES.values() for module in modules]
-    public = {getattr(module, name) for module in modules for name in public_names(module)}
-    classes = {value for value in public if inspect.isclass(value)}
-    print(f"{len(classes & paths.keys()) + len(FAILING)} of {len(classes)} classes have an example")
+        path = Path(FOLDER / f"{name}.md")
+        path.write_text(page(name, paths), "utf-8")
+        text = subprocess.run(
+            [sys.executable, "-m", "tests.reference", name], check=True, stdout=subprocess.PIPE
+        ).stdout
+        path.write_bytes(text)
+    classes = public_classes()
+    shown = [name for name, value in classes.items() if name in EXAMPLES or value in paths]
+    print(f"{len(shown)} of {len(classes)} classes have an example; without: {', '.join(classes.keys() - set(shown))}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -17,6 +17,8 @@ from kernlens.model.figures import LINE_COLUMNS, STATED, costs_of, figures_of, s
 
 #: Kernels or instructions beyond this many are counted, not shown: a notebook keeps what it shows in its file.
 SHOWN = 500
+#: The style of what has columns. Pages that are made of notebooks style even ``pre`` with letters of any width and break lines.
+MONOSPACED = "font-family: monospace; overflow-x: auto"
 #: Instructions below a page that shows all of them: for where frames are not shown.
 FEW = 80
 
@@ -36,7 +38,7 @@ def _framed(headings: str, rows: Iterable[str], count: int) -> str:
     numbers and names of kernels do not stand below each other."""
     more = f"<p>and {count - SHOWN:,} more</p>" if count > SHOWN else ""
     table = f"<table><thead><tr>{headings}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f'<div style="font-family: monospace; overflow-x: auto">{table}{more}</div>'
+    return f'<div style="{MONOSPACED}">{table}{more}</div>'
 
 
 def _figures(kernels: Iterable[Measured]) -> tuple[Figure, ...]:
@@ -97,4 +99,9 @@ def listing(
         rows.append(f"{offset:#06x}  {column}{text.rstrip()}")
     if len(offsets) > most:
         rows.append(f"... and {len(offsets) - most:,} more")
-    return f"<pre>{escape(chr(10).join(rows))}</pre>"
+    return preformatted(escape(chr(10).join(rows)))
+
+
+def preformatted(lines: str) -> str:
+    """Return lines of HTML as they are, in letters of one width."""
+    return f'<pre style="{MONOSPACED}; white-space: pre">{lines}</pre>'

@@ -49,13 +49,14 @@ class Annotation(Tabular):
         return "\n".join(rendered_lines([*lines, *failed_lines(self.failed)]))
 
     def _repr_html_(self) -> str:
+        from kernlens.model.notebook import preformatted
         from kernlens.report.style import html_line
 
         parts = []
         for program, kernel in self.kernels[:_SHOWN]:
             lines = "\n".join(map(html_line, _listing(program, kernel)))
             name = html_line(kernel_title(kernel.name))
-            parts.append(f"<details open><summary>{name}</summary><pre>{lines}</pre></details>")
+            parts.append(f"<details open><summary>{name}</summary>{preformatted(lines)}</details>")
         more = len(self.kernels) - len(parts)
         notes = [f"<p>{html_line(group.sentence)}</p>" for group in self.failed]
         return "".join([*parts, f"<p>and {more:,} more kernels</p>" if more else "", *notes])

@@ -99,3 +99,7 @@ def test_level_zero_link(tmp_path: Path) -> None:
     failed, linked = printed.split("exporter built with -library-compilation: ")
     assert "ZE_RESULT_ERROR_MODULE_LINK_FAILURE\n    helper of importer is provided by nobody" in failed
     assert linked.startswith("ZE_RESULT_SUCCESS\n    helper of importer is provided by exporter\n")
+
+
+def test_the_application_prints_what_its_kernel_computed(tmp_path: Path) -> None:
+    assert run(tmp_path, "opencl_launch") == "0.0 0.5 1.0 1.5\n"

@@ -211,7 +211,9 @@ def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
         "kernel SIMD GRF count spill bytes scratch SLM barriers code size instructions sends memory bytes"
     )
     assert " k 16 128 0 - - - 80 5 0 0 " in text
-    assert "monospace" in program.kernels._repr_html_()
+    for html in (program.kernels._repr_html_(), kernel.instructions._repr_html_(), kernel._repr_html_()):
+        assert all("font-family: monospace" in style for style in re.findall("<(?:pre|div)([^>]*)>", html)), html[:200]
+        assert "font-family: monospace" in html
 
 
 def test_what_a_binary_says_is_text_and_never_markup() -> None:

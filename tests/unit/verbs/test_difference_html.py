@@ -54,8 +54,8 @@ def test_a_notebook_says_what_the_text_says(
     Path("scale.cl").write_text(SOURCE.replace("int id", "int/*<b>&*/ id"))
     page = Page(diff("old.bin", "new.bin")._repr_html_())
     assert page.open == []
-    assert page.names == {"pre", "span", "table", "tr", "th", "td", "a", "details", "summary"}
-    assert page.attributes <= {"class", "href", "id", "open"}
+    assert page.names == {"div", "pre", "span", "table", "tr", "th", "td", "a", "details", "summary"}
+    assert page.attributes <= {"class", "href", "id", "open", "style"}
     assert page.links == {f"#{name}" for name in page.ids} == {"#kernel-0"}
     for line in kernlens("diff", "old.bin", "new.bin").out.splitlines():
         words = line.split()
