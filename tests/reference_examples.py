@@ -32,7 +32,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 temporary = TemporaryDirectory()
 folder = Path(temporary.name)
-recording, _ = folder / "blur.klens", kernlens.compile("examples/kernels/blur.cl", "dg2", recording=folder / "blur.klens")
+recording, _ = folder / "b.klens", kernlens.compile("examples/kernels/blur.cl", "dg2", recording=folder / "b.klens")
 disasm = [sys.executable, "-m", "kernlens", "disasm", "--editable", recording]
 listing = subprocess.run(disasm, capture_output=True, text=True).stdout
 edited = folder / "edited.asm"
