@@ -107,7 +107,7 @@ def test_compare_begins_with_the_last_two_versions(server: Server, open_served: 
     fields = viewer.find(".picker input")
     old, new = fields.all()
     builds = viewer.find(".picker .build-of").all_inner_texts()
-    assert builds == [f"dg2 · version {version} · system" for version in ("1 as read", "2 line 3")]
+    assert builds == [f"dg2 · version {version} · system · twice.cl" for version in ("1 as read", "2 line 3")]
     ids = [(field.get_attribute("data-key") or "").split(":")[0] for field in (old, new)]
     answer = server.get("/api/diff", params=dict(zip(("left", "right"), ids, strict=True))).json()
     (kernel,) = answer["kernels"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kernlens.verbs.replay.replay import RUNS
+from tests.integration.docs.json_shapes import shapes
 from tests.integration.replay.test_replay import pytestmark as has_pocl
 from tests.warm_commands import kernlens as command
 from tests.writers.kept_launches import READ_ONLY, WRITE_ONLY, Keeper, record_launches
@@ -161,3 +162,9 @@ def test_a_recording_without_the_kernel_is_an_error(recording: Path, tmp_path: P
     done = command("advise", str(other), "--device", "dg2", "--prove", str(recording))
     assert done.returncode == 2, done.stderr
     assert "keeps no launch of a kernel that the advice is on" in done.stderr
+
+
+def test_every_key_is_documented(answer: list[dict[str, Any]]) -> None:
+    *_, shape = shapes("advise")
+    for each in answer:
+        shape.check(each, "proof")

@@ -131,7 +131,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
     (kernel,) = program["kernels"]
     assert list(kernel) == [
         *("name", "simd", "grf_count", "spill_bytes", "private_bytes", "stack_bytes", "scratch_bytes", "slm_bytes"),
-        *("barriers", "code_size"),
+        *("barriers", "code_size", "has_spills"),
         *("line_table", "line_table_reason", "line_warning", "functions", "undecoded", "code_warning"),
         "accesses",
         "accesses_reason",
