@@ -63,12 +63,12 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
 TRIPS = ("stated_loops", "weighed_bytes", "weighed_cycles", "weighed_instructions")
 #: The keys that a document need not have, by the verb: an option or a fact adds them.
 OPTIONAL = {
-    "advise": {"bound", "causes", "notes", "paths", "tried"},
-    "annotate": {"inlined", "live", "trailer", "unread_sources", "waits_for", *TRIPS},
+    "advise": {"bound", "causes", "notes", "paths", "proofs", "tried"},
+    "annotate": {"has_spills", "inlined", "live", "trailer", "unread_sources", "waits_for", *TRIPS},
     "compile": {"log", "messages"},
-    "disasm": {"trailer"},
+    "disasm": {"has_spills", "trailer"},
     "diff": {"behaviour", "instructions", "parting", "sources"},
-    "inspect": {"sycl", "sycl_image", "unreadable", *TRIPS},
+    "inspect": {"has_spills", "sycl", "sycl_image", "unreadable", *TRIPS},
     "stages": {"passes"},
     "sweep": {"best", "again", "beside_best"},
 }
