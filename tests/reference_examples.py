@@ -76,7 +76,7 @@ compare = next(each for each in kernel.instructions if each.condition)
 (debugged,) = kernlens.compile("examples/kernels/blur.cl", "dg2", options="-g")
 variable = debugged.kernels["blur"].variables[3]
 stated = debugged.kernels["blur"].variable_ranges(variable)[0]
-(gemm,) = kernlens.load("tests/data/onednn/gemm_32.zebin")
+(gemm,) = kernlens.load("examples/generated/gemm_32.zebin")
 archive = tarfile.open("tests/data/intel_triton/triton_cache.tar.xz")
 _ = archive.extractall(folder)
 (softmax,) = kernlens.load(folder / archive.getmember("./native/softmax.spv").name)

@@ -63,14 +63,14 @@ def disassembly(
     besides: Sequence[Beside] = (),
     *,
     is_short: bool = False,
-    phases: Mapping[int, str] | None = None,
+    phases: Mapping[int, Sequence[str]] | None = None,
 ) -> list[str]:
-    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name, and
-    what the compiler left among them is named. ``phases`` has the headings of others, by their first rows."""
+    """Return the kernel's instructions, one a line, under a heading; each function begins with its name, and what the
+    compiler left among them is named. ``phases`` has the lines above others, by their first rows."""
     rows = _rows(kernel, ["  "] * len(kernel.instructions), _notes(kernel, besides), is_short=is_short)
-    headings = {function.code.start: function_name(function) for function in kernel.functions[1:]} or phases or {}
-    for row in sorted(headings, reverse=True):
-        rows[row:row] = ["", style(f"  {headings[row]}:", bold=True)]
+    functions = {function.code.start: [function_name(function)] for function in kernel.functions[1:]}
+    for row, (name, *more) in sorted((functions or phases or {}).items(), reverse=True):
+        rows[row:row] = ["", style(f"  {name}:", bold=True), *(f"  {line}" for line in more)]
     if trailer := kernel.trailer:
         row = bisect_left(kernel.instructions.offsets, trailer.offset)
         rows[row:row] = [style(f"  {trailer.offset:#06x}  {trailer}: no instructions", dim=True)]

@@ -150,7 +150,7 @@ def kernel_pieces(
         head["trailer"] = attributes(trailer, "offset", "size") | {"hash": f"{trailer.hash:#018x}"}
     head |= {"undecoded": len(kernel.instructions.illegal), "code_warning": kernel.instructions.warning}
     if is_placed:
-        head |= trips_document(kernel)
+        head |= trips_document(kernel) | phases_of_code(kernel)
     cycles = None
     if has_waits:
         from kernlens.report.wait_words import instruction_texts, waits_document
@@ -207,6 +207,15 @@ def _line_table(kernel: Kernel) -> Document:
         "line_table_reason": kernel.line_table_reason,
         "line_warning": kernel.line_warning,
     }
+
+
+def phases_of_code(kernel: Kernel) -> Document:
+    """Return the phases of code that has no lines, under their key; nothing of a kernel whose code all has some."""
+    if kernel.source_map is not None and not any(part.is_spliced for part in kernel.functions):
+        return {}
+    from kernlens.report.phase_words import phases_document
+
+    return phases_document(kernel)
 
 
 def _stated_functions(kernel: Kernel) -> list[Document] | None:

@@ -1,11 +1,13 @@
-"""Phases of kernels that a generator wrote: ``tests/data/onednn`` has matrix products that oneDNN 3.13 (Apache-2.0), in
+"""Phases of kernels that a generator wrote: ``examples/generated`` has matrix products that oneDNN 3.13 (Apache-2.0), in
 OpenVINO 2026.4.1, generated for bmg."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,10 @@ import kernlens
 from kernlens.analysis.phases import Products, phases_of
 from kernlens.model.kernel import Kernel
 
-FOLDER = Path(__file__).parents[2] / "data" / "onednn"
+FOLDER = Path(__file__).parents[3] / "examples" / "generated"
 #: The counter of the loop over the products of an element, which it is counted down by.
 _STEP = re.compile(r"add \(1\|M0\)\s+\(gt\)f\d\.\d\s+(r\d+\.\d+)<1>:d\s+\1<0;1,0>:d\s+-(\d+):w")
+_PREFETCH = re.compile(r"\S*\s+send\.ugm \(1\|M0\)\s+null\s+(r\d+) .*load_block2d")
 _PRODUCT = re.compile(r"dpas\.8x8 \(16\|M0\)\s+(r\d+):f\s+\1:f")
 
 
@@ -50,10 +53,51 @@ def test_phases_are_all_of_the_code_in_its_order(kernel: Kernel) -> None:
     assert [row for phase in phases_of(kernel) for row in phase.code] == list(range(len(kernel.instructions)))
 
 
+def prefetches(texts: list[str]) -> Counter[str]:
+    """Return how often there is a request that brings nothing to a register, by the register of its address."""
+    return Counter(match[1] for text in texts if (match := _PREFETCH.match(text)))
+
+
+def test_prefetches_before_the_loop_are_those_of_so_many_passes(kernel: Kernel) -> None:
+    before, loop, *_ = phases_of(kernel)
+    in_loop, ahead = (prefetches([kernel.instructions.texts[row] for row in part.code]) for part in (loop, before))
+    (asked,) = (each for each in loop.requests if each.action == "prefetch")
+    assert asked.count == in_loop.total() > 0
+    assert asked.ahead == tuple(sorted(ahead[register] / count for register, count in in_loop.items()))
+
+
+def test_a_phase_is_as_long_as_the_estimate_of_its_instructions(kernel: Kernel) -> None:
+    waits, phases = kernel.waits, phases_of(kernel)
+    assert waits is not None
+    cycles = [phase.cycles for phase in phases if phase.cycles]
+    assert len(cycles) == len(phases)
+    assert (sum(each.issue for each in cycles), sum(each.wait for each in cycles)) == (
+        waits.issue_cycles,
+        waits.wait_cycles,
+    )
+
+
+def test_a_comparison_lays_loops_of_a_kind_beside_one_another(newest_root: Path) -> None:
+    command = [sys.executable, "-m", "kernlens", "diff", *(str(FOLDER / f"gemm_{depth}.zebin") for depth in (32, 64))]
+    shown = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    (row,) = (line.split("  ") for line in shown.splitlines() if line.startswith("    loop 1 "))
+    assert [cell.strip() for cell in row if " -> " in cell][:4] == ["30 -> 40", "4 -> 8", "32 -> 64", "6 -> 10"]
+    document = json.loads(subprocess.run([*command, "--json"], check=False, capture_output=True, text=True).stdout)
+    pairs = document["kernels"][0]["phases"]
+    assert [pair["new"]["products"]["depth"] for pair in pairs if pair["old"] and pair["old"]["name"] == "loop 1"] == [
+        64
+    ]
+    assert [phase["name"] for pair in pairs if (phase := pair["old"]) and not pair["new"]][-1] == "behind loop 4"
+
+
 @pytest.mark.parametrize("words", [(), ("--top", "3")])
 def test_annotate_is_by_phase(words: tuple[str, ...], newest_root: Path) -> None:
     command = [sys.executable, "-m", "kernlens", "annotate", str(FOLDER / "gemm_32.zebin"), *words]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     loop = "  loop 1 (0x09c0, 30 instructions): 4 matrix products (13.3%) on 2 tiles of 8 x 16, 32 deep in a pass"
     assert loop in shown
+    assert (
+        "      3 global prefetches of 2D blocks 2 passes (150 cycles) ahead, 3 global loads of 2D blocks (2,048"
+        in shown
+    )
     assert "  behind loop 4 (0x27f0, 284 instructions)" in shown

@@ -60,14 +60,15 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
     "d.cl": "static int inside(int x) { return x; }\nint missing(int x) { return inside(x); }\n",
 }
 
+GEMMS = ROOT / "examples/generated"
 TRIPS = ("stated_loops", "weighed_bytes", "weighed_cycles", "weighed_instructions")
 #: The keys that a document need not have, by the verb: an option or a fact adds them.
 OPTIONAL = {
     "advise": {"bound", "causes", "notes", "paths", "proofs", "tried"},
-    "annotate": {"has_spills", "inlined", "live", "trailer", "unread_sources", "waits_for", *TRIPS},
+    "annotate": {"has_spills", "inlined", "live", "phases", "trailer", "unread_sources", "waits_for", *TRIPS},
     "compile": {"log", "messages"},
     "disasm": {"has_spills", "trailer"},
-    "diff": {"behaviour", "instructions", "parting", "sources"},
+    "diff": {"behaviour", "instructions", "parting", "phases", "sources"},
     "inspect": {"has_spills", "sycl", "sycl_image", "unreadable", *TRIPS},
     "stages": {"passes"},
     "sweep": {"best", "again", "beside_best"},
@@ -133,14 +134,13 @@ def test_the_documents_of_programs(folder: Path, newest_root: Path) -> None:
     (folder / "bad.cl").write_text("kernel void k() { x; }\n")
     assert kernlens("compile", "small.cl", "bad.cl", *words[1:3], "-o", "both.klens", cwd=folder).returncode == 3
     documents += [answer(verb, "both.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
+    documents.append(answer("annotate", GEMMS / "gemm_64.zebin"))
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
     (folder / "spill.cl").write_text(SPILLING)
     spill_words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
-    done = kernlens("stages", *spill_words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
-    assert done.returncode == 0, done.stderr
+    assert kernlens("stages", *spill_words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64").returncode == 0
     (folder / "sine.cl").write_text(SINE)
-    done = kernlens("compile", "sine.cl", "--device", "dg2", "-o", "sine.klens", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    assert kernlens("compile", "sine.cl", "--device", "dg2", "-o", "sine.klens", cwd=folder).returncode == 0
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
         names = ("small", "called", "spill", "sine", "own")
@@ -298,7 +298,7 @@ def test_keys_of_sweep_are_documented(folder: Path) -> None:
     compare(shape, answer(*words, cwd=folder, status=3))
 
 
-def test_keys_of_diff_are_documented(tmp_path: Path) -> None:
+def test_keys_of_diff_are_documented(tmp_path: Path, newest_root: Path) -> None:
     """An edited line, an edited macro, and a kernel that only the old or the new side has."""
     (shape,) = shapes("diff")
     scaled = "constant int T[4] = {SCALE, 1, 5}; kernel void scaled(global int *a) { a[9] *= SCALE * T[a[8] & 3]; }\n"
@@ -321,7 +321,7 @@ def test_keys_of_diff_are_documented(tmp_path: Path) -> None:
     (tmp_path / "renamed.cl").write_text((tmp_path / "old.cl").read_text().replace("void scaled(", "void scales("))
     documents.append(answer("diff", "old.cl", "renamed.cl", "--device", "dg2", cwd=tmp_path, status=1))
     documents.append(answer("diff", ROOT / "examples/kernels/blur.cl", "--device", "dg2,gfx1030", status=1))
-    compare(shape, *documents)
+    compare(shape, *documents, answer("diff", GEMMS / "gemm_32.zebin", GEMMS / "gemm_64.zebin", status=1))
 
 
 def test_keys_of_check_are_documented(tmp_path: Path) -> None:

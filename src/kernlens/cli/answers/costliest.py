@@ -63,7 +63,7 @@ from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.loop_answer import trips_document, trips_words, weights_of
 from kernlens.report.phase_words import phase_headings
-from kernlens.report.program_document import function_document, kernel_document, program_document
+from kernlens.report.program_document import function_document, kernel_document, phases_of_code, program_document
 from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table
 from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents, waits_document
@@ -109,7 +109,7 @@ def costliest_kernel(
         measured["functions"].append(function_document(each) | {"costs": _costs_document(kernel, costs), PEAK: peak})
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     document |= causes_document(program, kernel) if kernel.behaviours else {}
-    document |= accesses_document(program, kernel)
+    document |= accesses_document(program, kernel) | phases_of_code(kernel)
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
     if has_waits:
         document |= {"waits": waits_document(kernel, has_lines=False)}
@@ -168,7 +168,7 @@ def costliest_table(
     if kernel.functions:
         above += [*_functions_table(kernel, messages, width), ""]
     if phases := phase_headings(kernel):
-        above += [*(f"  {phase}" for phase in phases.values()), ""]
+        above += [*(f"  {line}" for lines in phases.values() for line in lines), ""]
     above += _registers(program, kernel, count, has_pressure, width)
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]

@@ -26,6 +26,7 @@ from kernlens.model.trial import Trial
 from kernlens.report.behaviour_words import COUNTED
 from kernlens.report.bound_words import bounds_words
 from kernlens.report.describe import device_words, kernel_words, plural
+from kernlens.report.diff.phase_changes import phase_table
 from kernlens.report.program_titles import program_titles
 from kernlens.report.style import style
 from kernlens.report.table import table
@@ -170,6 +171,7 @@ def kernel_lines(
     if not change.has_lines:
         reasons = {kernel.line_table_reason for kernel in (change.pair.old, change.pair.new)} - {None}
         yield style(f"  no source lines: {'; '.join(sorted(map(str, reasons)))}", fg="yellow")
+        yield from phase_table(change.pair.old, change.pair.new)
     yield from _edited(change)
     if not all(line.is_certain for line in change.lines):
         yield style(_CERTAIN, dim=True)

@@ -24,6 +24,7 @@ from kernlens.model.figures import shown_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.trial import Trial
+from kernlens.report.diff.phase_changes import phases_documents
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
 
@@ -120,6 +121,8 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [_place(change, key) for key in change.edited],
     }
+    if not change.has_lines and (phases := phases_documents(change.pair.old, change.pair.new)):
+        document["phases"] = phases
     if change.launches is not None:
         document["launches"] = _launches(change.launches)
     if change.behaviour is not None:
