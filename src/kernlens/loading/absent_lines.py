@@ -9,6 +9,9 @@ from kernlens.model.compiler_options import LINE_OPTIONS
 
 NO_TABLE = "the debug data holds no line table for this kernel"
 EMPTY_TABLE = "the debug data's line table for this kernel names no line"
+GENERATED = "oneDNN generated the machine code, as its debug data says: there is no source"
+#: The file that the line tables of oneDNN's generator name, and no line of it.
+GENERATOR = "oneDNN"
 CHANGED = "the code was changed after its line table was made"
 ASSEMBLY = (
     "the kernel has inline assembly, whose instructions Intel's compiler counts in the code but not in the line table, so that"

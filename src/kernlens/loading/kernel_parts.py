@@ -277,7 +277,7 @@ class DebugCode(Code):
         )
 
     def line_table_reason(self, kernel: Kernel) -> str | None:
-        from kernlens.loading.absent_lines import ASSEMBLY, EMPTY_TABLE
+        from kernlens.loading.absent_lines import ASSEMBLY, EMPTY_TABLE, GENERATED, GENERATOR
 
         if reason := self._debug.absent_lines(self.name):
             return reason
@@ -286,7 +286,7 @@ class DebugCode(Code):
             if unreadable := self._debug.unreadable.get(self.name):
                 return unreadable
             if table is not None and not table.has_lines:
-                return EMPTY_TABLE
+                return GENERATED if any(file.path == GENERATOR for file in table.files) else EMPTY_TABLE
             if kernel.code_change:
                 return self.change_reason(kernel)
             return ASSEMBLY if self.is_shifted() and not self._debug.tells_lines(self.name) else None

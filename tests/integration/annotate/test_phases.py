@@ -77,6 +77,15 @@ def test_a_phase_is_as_long_as_the_estimate_of_its_instructions(kernel: Kernel) 
     )
 
 
+def test_the_generator_is_told_from_its_debug_data(kernel: Kernel, tmp_path: Path) -> None:
+    assert str(kernel.line_table_reason).startswith("oneDNN generated the machine code")
+    content = (FOLDER / "gemm_32.zebin").read_bytes()
+    assert content.count(b"\0oneDNN\0") == 1
+    (tmp_path / "other.zebin").write_bytes(content.replace(b"\0oneDNN\0", b"\0aneDNN\0"))
+    other = kernlens.load(tmp_path / "other.zebin")[0].kernels["gemm_kernel"]
+    assert str(other.line_table_reason).endswith("names no line")
+
+
 def test_a_comparison_lays_loops_of_a_kind_beside_one_another(newest_root: Path) -> None:
     command = [sys.executable, "-m", "kernlens", "diff", *(str(FOLDER / f"gemm_{depth}.zebin") for depth in (32, 64))]
     shown = subprocess.run(command, check=False, capture_output=True, text=True).stdout
