@@ -87,11 +87,12 @@ class PhaseCycles:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of code: its name, its instructions, and the matrix products in them (None if there are none), what they
-    ask of memories, the barriers that they signal, and their cycles (None if nobody estimates them)."""
+    """A phase of code: its name, its ``depth`` if it is a loop (1 outside of all others; 0 if it is none), its instructions,
+    and the matrix products in them (None if there are none), what they ask of memories, the barriers that they signal, and
+    their cycles (None if nobody estimates them)."""
 
     name: str
-    is_loop: bool
+    depth: int
     code: range
     products: Products | None
     requests: tuple[Requests, ...]
@@ -108,12 +109,14 @@ def phases_of(kernel: Kernel) -> tuple[Phase, ...]:
     instructions, loops = packed_of(kernel.instructions), kernel.loops
     if instructions is None or loops is None:
         return ()
+    opcodes = instructions.opcodes
+    systolic = [row for row in range(len(instructions)) if opcodes[row] in _SYSTOLIC]
     named = [(f" of {part.name}".partition(",")[0], part.code) for part in parts] or [("", range(len(instructions)))]
     waits = kernel.waits
     return tuple(
         Phase(
             name,
-            loop is not None,
+            loop.depth if loop is not None else 0,
             code,
             _products_in(instructions, code, loop),
             tuple(_requests(instructions, code, code.start - before)),
@@ -121,17 +124,26 @@ def phases_of(kernel: Kernel) -> tuple[Phase, ...]:
             None if waits is None else _cycles(instructions, code, waits),
         )
         for of, part in named
-        for name, code, loop, before in _parts(loops, part, of)
+        for name, code, loop, before in _parts(loops, part, of, systolic)
     )
 
 
-def _parts(loops: Loops, code: range, of: str) -> Iterator[tuple[str, range, Loop | None, int]]:
+def _parts(
+    loops: Loops, code: range, of: str, systolic: Sequence[int]
+) -> Iterator[tuple[str, range, Loop | None, int]]:
     """Yield the loops that are whole in a part of the code, and what is around these: name, code, the loop, and for it how
-    many instructions are before it that belong to no loop."""
+    many instructions are before it that belong to no other. Of a loop around others with matrix products the inner ones stand:
+    such a kernel computes one tile after another, and each with a main loop."""
     hulls = [_hull(loops, number) for number in range(len(loops.loops))]
     within = [number for number, hull in enumerate(hulls) if code.start <= hull.start and hull.stop <= code.stop]
-    outermost = [number for number in within if loops.loops[number].parent not in within]
-    bodies = sorted(((hulls[number], loops.loops[number]) for number in outermost), key=lambda body: body[0].start)
+    around = {
+        loops.loops[number].parent
+        for number in within
+        if any(loops.holds(number, row) for row in systolic)  # Those around it hold the same products.
+    }
+    parents = {loops.loops[number].parent for number in within}.difference(within) | around
+    shown = [number for number in within if number not in around and loops.loops[number].parent in parents]
+    bodies = sorted(((hulls[number], loops.loops[number]) for number in shown), key=lambda body: body[0].start)
     if not bodies or any(first.stop > second.start for (first, _), (second, _) in pairwise(bodies)):
         return
     end = code.start

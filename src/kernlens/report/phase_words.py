@@ -34,6 +34,7 @@ def phase_document(kernel: Kernel, phase: Phase) -> dict[str, Any]:
         "name": phase.name,
         "offset": offsets[phase.code.start],
         "size": offsets[last] + sizes[last] - offsets[phase.code.start],
+        "loop_depth": phase.depth,
         "instructions": len(phase.code),
         "products": None
         if products is None
@@ -54,15 +55,17 @@ def _words(phase: Phase, offset: int) -> Iterator[str]:
     """Yield a phase with its instructions and the matrix products in them: how large the tiles are that they add to, and how
     many products one pass adds to each element. Of a loop and of code with products, a second line has what they ask of
     memories, and the cycles."""
-    words, products = f"{phase.name} ({offset:#06x}, {plural(len(phase.code), 'instruction')})", phase.products
+    depth = f", loop depth {phase.depth}" if phase.depth > 1 else ""
+    words = f"{phase.name} ({offset:#06x}, {plural(len(phase.code), 'instruction')}{depth})"
+    products = phase.products
     if products is not None:
         share = 100 * products.count / len(phase.code)
         tiles = f"{plural(products.accumulators, 'tile')} of {products.rows} x {products.columns}"
-        depth = "by depths that differ or are not known" if products.depth is None else f"{products.depth} deep"
+        deep = "by depths that differ or are not known" if products.depth is None else f"{products.depth} deep"
         ends = "" if products.is_exact else ", if no branch leads around any"
-        words += f": {plural(products.count, 'matrix product')} ({share:.1f}%) on {tiles}, {depth} in a pass{ends}"
+        words += f": {plural(products.count, 'matrix product')} ({share:.1f}%) on {tiles}, {deep} in a pass{ends}"
     yield words
-    if products is None and not phase.is_loop:
+    if products is None and not phase.depth:
         return
     asked = [_request(each, phase.cycles) for each in phase.requests]
     asked += [plural(phase.barriers, "barrier")] if phase.barriers else []

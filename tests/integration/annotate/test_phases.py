@@ -1,5 +1,5 @@
-"""Phases of kernels that a generator wrote: ``examples/generated`` has matrix products that oneDNN 3.13 (Apache-2.0), in
-OpenVINO 2026.4.1, generated for bmg."""
+"""Phases of kernels that a generator wrote: ``examples/generated`` and ``tests/data/onednn`` have matrix products that oneDNN
+3.13 (Apache-2.0), in OpenVINO 2026.4.1, generated for bmg and ptl."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kernlens.analysis.phases import Products, phases_of
 from kernlens.model.kernel import Kernel
 
 FOLDER = Path(__file__).parents[3] / "examples" / "generated"
+PERSISTENT = Path(__file__).parents[2] / "data" / "onednn" / "persistent_gemm.zebin"
 #: The counter of the loop over the products of an element, which it is counted down by.
 _STEP = re.compile(r"add \(1\|M0\)\s+\(gt\)f\d\.\d\s+(r\d+\.\d+)<1>:d\s+\1<0;1,0>:d\s+-(\d+):w")
 _PREFETCH = re.compile(r"\S*\s+send\.ugm \(1\|M0\)\s+null\s+(r\d+) .*load_block2d")
@@ -75,6 +76,17 @@ def test_a_phase_is_as_long_as_the_estimate_of_its_instructions(kernel: Kernel) 
         waits.issue_cycles,
         waits.wait_cycles,
     )
+
+
+def test_a_loop_over_tiles_does_not_hide_the_main_loop(newest_root: Path) -> None:
+    """For ptl: a jump at the end leads back to the first tile's code, around all other loops."""
+    kernel = kernlens.load(PERSISTENT)[0].kernels["gemm_kernel"]
+    loops = [phase for phase in phases_of(kernel) if phase.depth]
+    assert [phase.depth for phase in loops] == [2] * 4
+    assert [phase.products.depth if phase.products else 0 for phase in loops] == [64, 0, 0, 0]
+    assert [row for phase in phases_of(kernel) for row in phase.code] == list(range(len(kernel.instructions)))
+    texts = [kernel.instructions.texts[row] for row in loops[0].code]
+    assert {int(match[2]) for text in texts if (match := _STEP.search(text))} == {64}
 
 
 def test_the_generator_is_told_from_its_debug_data(kernel: Kernel, tmp_path: Path) -> None:

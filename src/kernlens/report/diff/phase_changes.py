@@ -55,7 +55,7 @@ def phases_documents(old: Kernel, new: Kernel) -> list[dict[str, Any]]:
 
 
 def _kind(phase: Phase) -> tuple[bool, str, bool]:
-    return phase.is_loop, phase.name.partition(" of ")[2], phase.products is not None
+    return phase.depth > 0, phase.name.partition(" of ")[2], phase.products is not None
 
 
 def _name(pair: Both) -> str:
