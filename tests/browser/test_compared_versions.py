@@ -55,7 +55,7 @@ def address(server: Server) -> str:
 
 def edit(viewer: Viewer, line: str, typed: str) -> None:
     put_caret(viewer, line)
-    viewer.tab.keyboard.type(typed)
+    viewer.tab.keyboard.insert_text(typed)
     compiled(viewer)
 
 
@@ -67,7 +67,7 @@ def compare(viewer: Viewer) -> None:
 def sides(viewer: Viewer) -> list[str]:
     """Return both sides of the comparison that is shown: device and version."""
     viewer.find(READY).nth(1).wait_for()
-    return [" · ".join(words.split(" · ")[:2]) for words in viewer.find(".picker .build-of").all_inner_texts()]
+    return [" · ".join(words.split(" · ")[:2]) for words in viewer.texts(".picker .build-of")]
 
 
 def pick(viewer: Viewer, side: str, words: str) -> None:
@@ -78,8 +78,7 @@ def pick(viewer: Viewer, side: str, words: str) -> None:
 
 def figures(viewer: Viewer) -> list[str]:
     """Return the cards and the lines of the comparison."""
-    texts: list[str] = viewer.find(".compare .card, .compare .lines tbody tr").all_inner_texts()
-    return texts
+    return viewer.texts(".compare .card, .compare .lines tbody tr")
 
 
 def link(viewer: Viewer, item: str = "Copy link with access") -> str:
@@ -162,7 +161,7 @@ def test_badges_and_comparison_have_the_same_figures(tmp_path: Path, tab: Callab
         viewer = tab(address(server))
         put_caret(viewer, "sum = mad")
         viewer.press("ArrowLeft")
-        viewer.tab.keyboard.type(" + 1.0f")
+        viewer.tab.keyboard.insert_text(" + 1.0f")
         compiled(viewer)
         viewer.find(".badge").first.wait_for()
         badges = {
@@ -193,7 +192,7 @@ def test_a_link_carries_both_sides(server: Server, tab: Callable[..., Viewer]) -
     assert other.tab.get_by_label("Options", exact=True).input_value() == "-cl-opt-disable"
     other.find("button[data-view=panes]").click()
     other.line("source", "sqrt(data[2])").wait_for()
-    assert [words.split()[0] for words in other.find(".version").all_inner_texts()] == ["1", "3", "4"]
+    assert [words.split()[0] for words in other.texts(".version")] == ["1", "3", "4"]
     # Sides that were chosen, of which none is what is shown.
     pick_two = ("version 1 as read", "version 2 line 3")
     for side, words in zip(("Old", "New"), pick_two, strict=True):
