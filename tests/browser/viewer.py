@@ -47,9 +47,9 @@ class Viewer:
     def texts(self, selector: str) -> list[str]:
         """Return all texts once what was pressed or chosen before is drawn, found and read in one go: elements that the page
         draws anew in between, which a locator has found already, are nowhere, and their texts without lines and gaps."""
-        found = "[...document.getElementById('kernlens').shadowRoot.querySelectorAll(selector)]"
+        elements = "[...document.getElementById('kernlens').shadowRoot.querySelectorAll(selector)]"
         texts: list[str] = self.tab.evaluate(
-            f"selector => {RESTED}.then(() => {found}.map(element => element.innerText))", selector
+            f"selector => {RESTED}.then(() => {elements}.map(element => element.innerText))", selector
         )
         return texts
 
