@@ -7,8 +7,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 say_needs test
 if [ $# -eq 0 ]; then
-  say "this takes about 20 minutes on two quiet processors: ruff, mypy, viewer, fuzzing and other versions of Python 2 (10 more the" \
-    "first time), integration and browser 15, unit tests 2"
+  say "this takes about 40 minutes on two quiet processors (10 more the first time): ruff, mypy and the viewer 2, then integration" \
+    "and browser, with fuzzing, other versions of Python and unit tests beside them"
 fi
 set_up test
 find_newest_root
@@ -29,39 +29,52 @@ fuzz() {
     say "fuzz: left out, as atheris is not installed (it is for Linux on x86-64)"
   fi
 }
-# mypy and the fuzzer take one processor for two minutes, what comes before they have ended mostly the other. They are a group of
-# processes of their own, which ends with this one.
-beside=$(mktemp)
-set -m
-(
-  say "mypy"
-  "$VENV/bin/mypy"
-  [ $# -gt 0 ] || fuzz
-) >"$beside" 2>&1 </dev/null &
-checking=$!
-set +m
-trap 'kill -- -$checking 2>/dev/null || true; rm -f "$beside"' EXIT
-check_viewer
-check_vscode
-if [ $# -eq 0 ]; then
-  "$ROOT/scripts/versions.sh"
-fi
-wait "$checking" || { cat "$beside"; exit 1; }
-cat "$beside"
-trap - EXIT
-rm -f "$beside"
-say "pytest"
 # These processes alone keep pytest's own bytecode of the tests, which takes longer to make than all tests to collect.
 run_tests() { env -u PYTHONDONTWRITEBYTECODE "$VENV/bin/python" -m pytest "$@" </dev/null; }
+# beside COMMAND...: runs it while other things go on, as a group of processes of its own, which ends with this one.
+beside() {
+  log=$(mktemp)
+  set -m
+  "$@" >"$log" 2>&1 </dev/null &
+  running=$!
+  set +m
+  trap 'kill -- -$running 2>/dev/null || true; rm -f "$log"' EXIT
+}
+# Waits for it and prints what it said; its status.
+end_beside() {
+  local status=0
+  wait "$running" || status=$?
+  trap - EXIT
+  cat "$log"
+  rm -f "$log"
+  return "$status"
+}
+check_types() { say "mypy" && "$VENV/bin/mypy"; }
+beside check_types
+check_viewer
+check_vscode
+end_beside
 # Of a few files, named by arguments, a process that has nothing left takes from another's share.
 if [ $# -gt 0 ]; then
+  say "pytest"
   run_tests -n 3 --dist worksteal "$@"
   exit
 fi
+# What waits for nothing, and so takes what those leave of the processors that wait for drivers and browsers. The unit tests have
+# processes of their own also as a browser's client leaves an event loop running in its process, in which asyncio starts no other.
+check_without_tools() {
+  local status=0
+  fuzz || status=$?
+  "$ROOT/scripts/versions.sh" || status=$?
+  say "unit tests"
+  run_tests -n 2 --dist worksteal tests/unit || status=$?
+  return "$status"
+}
+beside check_without_tools
+say "integration and browser tests"
 # Each process takes one file after another, so that what the tests of a file share is made once. There are three on two
-# processors, as some of the time is waiting for drivers and browsers. The unit tests, which wait for nothing, have two processes of
-# their own: a browser's client leaves an event loop running in its process, in which asyncio starts no other.
+# processors, as some of the time is waiting for drivers and browsers.
 status=0
 run_tests -n 3 --dist loadfile --no-loadscope-reorder tests/integration tests/browser || status=$?
-run_tests -n 2 --dist worksteal tests/unit || status=$?
+end_beside || status=$?
 exit "$status"

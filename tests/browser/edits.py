@@ -10,7 +10,7 @@ LONG = 60_000
 
 def versions(viewer: Viewer) -> list[str]:
     """Return the versions of the strip as they are read: number, name, figure, change."""
-    return [" ".join(version.split()) for version in viewer.find(".version").all_inner_texts()]
+    return [" ".join(version.split()) for version in viewer.texts(".version")]
 
 
 def compiled(viewer: Viewer) -> None:
@@ -19,7 +19,8 @@ def compiled(viewer: Viewer) -> None:
 
 
 def put_caret(viewer: Viewer, text: str) -> None:
-    """Click a line of the source behind its text, where letters are typed: behind *Edit* alone."""
+    """Click a line of the source behind its text, where letters are typed: behind *Edit* alone. What is inserted there at once
+    is one version; typed letter by letter on a busy machine, half of it can be a version of its own."""
     if viewer.find(".source.typed-in").count() == 0:
         viewer.find(".source-pane .opt", has_text="Edit").click()
     viewer.line("source", text).click()

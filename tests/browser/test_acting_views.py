@@ -48,7 +48,7 @@ def test_a_single_build_is_compared_with_what_a_button_compiles(viewer: Viewer, 
     viewer.find("button[data-view=compare]").click()
     viewer.find(".offers button", has_text="-cl-fast-relaxed-math").wait_for()
     assert viewer.axe_in_both_themes() == []
-    assert viewer.find(".offers button[disabled]").all_inner_texts()[0] == "dg2"
+    assert viewer.texts(".offers button[disabled]")[0] == "dg2"
     viewer.find(".offers button", has_text="-cl-fast-relaxed-math").click()
     viewer.find(".picker .build-of", has_text="version 2 -cl-fast-relaxed-math").wait_for(timeout=LONG)
     good = viewer.find('.card[data-figure="instructions"] .better').evaluate("item => getComputedStyle(item).color")
@@ -133,7 +133,7 @@ def test_two_pipelines_part_where_they_first_differ(open_report: Open, tmp_path:
     assert "They part at" in words
     name = words.split("They part at ")[1].split(",")[0]
     assert viewer.find(".passes li.on button").get_attribute("title") == f"{name}: here they part"
-    marks = viewer.find(".passes li.pair .number").all_inner_texts()
+    marks = viewer.texts(".passes li.pair .number")
     assert marks.count("▶") == 1
     assert "≠" not in marks[: marks.index("▶")]
     assert viewer.find(".passes .two .unlike").count() > 0

@@ -94,7 +94,7 @@ def test_while_a_source_is_edited(browser: Browser, tmp_path: Path) -> None:
         viewer.find(".source-pane .opt", has_text="Edit").click()
         assert viewer.axe_in_turn() == []
         put_caret(viewer, "*= 2.0f")
-        tab.keyboard.type(" data[1] = missing;")
+        tab.keyboard.insert_text(" data[1] = missing;")
         viewer.find(".said", has_text="missing").wait_for()
         assert viewer.axe_in_turn() == []
         viewer.press(*["Backspace"] * len("missing;"))

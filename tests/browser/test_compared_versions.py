@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.conftest import LISTEN, Open
 from tests.browser.edits import LONG, compiled, put_caret
 from tests.browser.test_share import choose, free_port
-from tests.browser.viewer import Viewer
+from tests.browser.viewer import RESTED, Viewer
 from tests.explore_reader import Page as Report
 from tests.integration.serve.explorer_fixtures import MAIN, SOURCE, Server, serving
 
@@ -55,7 +55,7 @@ def address(server: Server) -> str:
 
 def edit(viewer: Viewer, line: str, typed: str) -> None:
     put_caret(viewer, line)
-    viewer.tab.keyboard.type(typed)
+    viewer.tab.keyboard.insert_text(typed)
     compiled(viewer)
 
 
@@ -67,7 +67,7 @@ def compare(viewer: Viewer) -> None:
 def sides(viewer: Viewer) -> list[str]:
     """Return both sides of the comparison that is shown: device and version."""
     viewer.find(READY).nth(1).wait_for()
-    return [" · ".join(words.split(" · ")[:2]) for words in viewer.find(".picker .build-of").all_inner_texts()]
+    return [" · ".join(words.split(" · ")[:2]) for words in viewer.texts(".picker .build-of")]
 
 
 def pick(viewer: Viewer, side: str, words: str) -> None:
@@ -78,8 +78,7 @@ def pick(viewer: Viewer, side: str, words: str) -> None:
 
 def figures(viewer: Viewer) -> list[str]:
     """Return the cards and the lines of the comparison."""
-    texts: list[str] = viewer.find(".compare .card, .compare .lines tbody tr").all_inner_texts()
-    return texts
+    return viewer.texts(".compare .card, .compare .lines tbody tr")
 
 
 def link(viewer: Viewer, item: str = "Copy link with access") -> str:
@@ -126,9 +125,17 @@ def test_compare_follows_what_is_compiled(server: Server, tab: Callable[..., Vie
     assert not viewer.find(".followed").is_visible()
 
 
-def test_registers_of_two_sizes_are_not_counted_against_each_other(server: Server, tab: Callable[..., Viewer]) -> None:
+def test_two_devices_are_compared_in_every_width(server: Server, tab: Callable[..., Viewer]) -> None:
+    """All is read whole, and registers of two sizes are not counted against each other."""
     viewer = tab(address(server))
     two_devices(viewer)
+    for width in (1440, 1024, 390):
+        viewer.tab.set_viewport_size({"width": width, "height": 900})
+        read_whole(viewer)
+        if width == 1440:
+            tops = viewer.find(".card").evaluate_all("cards => cards.map(card => card.getBoundingClientRect().top)")
+            assert len(set(tops)) == 1, "a strip of five figures is one row where there is room"
+    viewer.tab.set_viewport_size({"width": 1600, "height": 900})
     assert "of 32 → 64 bytes each" in viewer.text('.card[data-figure="peak"]')
     assert viewer.find('.card[data-figure="peak"] :is(.worse, .better)').count() == 0
     assert "not comparable" in viewer.text('.card[data-figure="waits"]')
@@ -136,11 +143,9 @@ def test_registers_of_two_sizes_are_not_counted_against_each_other(server: Serve
     assert "bytes each" not in viewer.text(".cards")
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_the_comparison_is_read_whole(server: Server, tab: Callable[..., Viewer], width: int) -> None:
-    viewer = tab(address(server))
-    two_devices(viewer)
-    viewer.tab.set_viewport_size({"width": width, "height": 900})
+def read_whole(viewer: Viewer) -> None:
+    """Ask whether nothing is cut in the comparison at the width that the page has."""
+    viewer.tab.evaluate(RESTED)
     texts = viewer.find(".picker :is(input, .build-of), .card *, .lines :is(th, td, .text > *, .link)")
     cut: list[str] = texts.evaluate_all(
         """elements => elements.filter(element => element.scrollWidth > element.clientWidth + 1
@@ -148,11 +153,8 @@ def test_the_comparison_is_read_whole(server: Server, tab: Callable[..., Viewer]
     )
     assert cut == []
     assert viewer.find(".lines").evaluate("lines => lines.scrollWidth <= lines.clientWidth")
-    # No word stands on a line of its own, and a strip of five figures is one row where there is room.
+    # No word stands on a line of its own.
     assert viewer.find(".lines .link").evaluate_all("links => links.every(link => link.getClientRects().length === 1)")
-    if width == 1440:
-        tops = viewer.find(".card").evaluate_all("cards => cards.map(card => card.getBoundingClientRect().top)")
-        assert len(set(tops)) == 1
     assert not viewer.scrolls_sideways()
 
 
@@ -162,7 +164,7 @@ def test_badges_and_comparison_have_the_same_figures(tmp_path: Path, tab: Callab
         viewer = tab(address(server))
         put_caret(viewer, "sum = mad")
         viewer.press("ArrowLeft")
-        viewer.tab.keyboard.type(" + 1.0f")
+        viewer.tab.keyboard.insert_text(" + 1.0f")
         compiled(viewer)
         viewer.find(".badge").first.wait_for()
         badges = {
@@ -193,7 +195,7 @@ def test_a_link_carries_both_sides(server: Server, tab: Callable[..., Viewer]) -
     assert other.tab.get_by_label("Options", exact=True).input_value() == "-cl-opt-disable"
     other.find("button[data-view=panes]").click()
     other.line("source", "sqrt(data[2])").wait_for()
-    assert [words.split()[0] for words in other.find(".version").all_inner_texts()] == ["1", "3", "4"]
+    assert [words.split()[0] for words in other.texts(".version")] == ["1", "3", "4"]
     # Sides that were chosen, of which none is what is shown.
     pick_two = ("version 1 as read", "version 2 line 3")
     for side, words in zip(("Old", "New"), pick_two, strict=True):

@@ -101,7 +101,7 @@ def test_an_edit_that_is_asked_for_while_a_kernel_is_on_its_way_is_of_that_kerne
         held[0].continue_()
         viewer.find(".source.typed-in").wait_for()
         put_caret(viewer, "2.0f")
-        tab.keyboard.type(" data[1] = sqrt(data[2]);")
+        tab.keyboard.insert_text(" data[1] = sqrt(data[2]);")
         compiled(viewer)
         viewer.press("Escape")
         # What is edited stays in its editor, with the lines of the kernel that is chosen.
@@ -180,7 +180,7 @@ def test_the_search_finds_the_same_kernels_after_a_compile(viewer: Viewer) -> No
 
     def names() -> list[str]:
         viewer.tab.evaluate("new Promise(done => setTimeout(done, 300))")
-        return [row.split()[0] for row in viewer.find("nav .k > .name").all_inner_texts()]
+        return [row.split()[0] for row in viewer.texts("nav .k > .name")]
 
     before = hits_of("math")
     assert before.split("\n")[-1] == "1 of 2 kernels"

@@ -34,7 +34,7 @@ def named(name: str) -> ExploreDocument:
 
 
 def rows(viewer: Viewer) -> list[str]:
-    return [" ".join(text.split()) for text in viewer.find("nav .all > [role=treeitem] > .name").all_inner_texts()]
+    return [" ".join(text.split()) for text in viewer.texts("nav .all > [role=treeitem] > .name")]
 
 
 @pytest.mark.parametrize(("name", "width"), [("darktable", 1440), ("bullet", 1440), ("ggml", 390), ("dpnp", 1440)])
@@ -162,7 +162,7 @@ def test_files_are_sorted_by_name_and_kernels_by_instructions(open_report: Open)
     heads = [row for row in rows(viewer) if ".cl" in row]
     assert heads == sorted(heads, key=str.lower)
     viewer.find(".nc button", has_text="instr").click()
-    figures = [int(text.replace(",", "")) for text in viewer.find("nav .k > em").all_inner_texts()]
+    figures = [int(text.replace(",", "")) for text in viewer.texts("nav .k > em")]
     assert figures[0] == max(figures)
     assert viewer.find("nav .order").input_value() == "instructions"
 

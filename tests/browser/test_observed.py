@@ -43,11 +43,11 @@ def test_lines_are_coloured_by_what_they_did(open_report: Open, theme: str) -> N
     viewer = open_report(with_kernels({"seen": observed(), "unseen": chunk_of(small_document())}), theme=theme)
     viewer.press("7")
     assert viewer.text(".source-pane .columns").split() == ["bytes", "%"]
-    assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["4,096", "100.0"]
+    assert viewer.texts(".source .heat")[4:6] == ["4,096", "100.0"]
     viewer.press("8")
     assert viewer.text(".source-pane .columns").split() == ["runs", "%"]
     viewer.press("9")
-    assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["1.5", "100.0"]
+    assert viewer.texts(".source .heat")[4:6] == ["1.5", "100.0"]
     viewer.line("source", "a[0] += 1").click()
     words = viewer.text("aside")
     assert WORDS in words

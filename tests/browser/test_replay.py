@@ -76,7 +76,7 @@ def edit(viewer: Viewer, line: str, text: str) -> None:
     before = len(versions(viewer))
     viewer.tab.wait_for_timeout(2_100)
     put_caret(viewer, line)
-    viewer.tab.keyboard.type(text)
+    viewer.tab.keyboard.insert_text(text)
     viewer.find(".version").nth(max(1, before)).wait_for(timeout=LONG)
     viewer.tab.locator(".app:not(.stale) .standing.done").wait_for(timeout=LONG)
 
@@ -92,7 +92,7 @@ def test_a_version_is_verified_and_timed(server: Server, open_served: OpenServed
     verify.focus()
     viewer.press("Enter")
     viewer.find(".version .replayed.differs", has_text="differs at x[12]").wait_for(timeout=LONG)
-    assert viewer.find(".replays td, .replays th[scope=row]").all_inner_texts()[:6] == [
+    assert viewer.texts(".replays td, .replays th[scope=row]")[:6] == [
         "edited", "the buffer of argument 0 (x)", "1 of 4096 floats", "[12]", "36", "39",
     ]  # fmt: skip
     assert "different" in viewer.text(".replays b")

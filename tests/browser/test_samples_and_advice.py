@@ -39,10 +39,10 @@ def advised() -> dict[str, Any]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_samples_are_measured_and_waits_are_estimated(open_report: Open, theme: str) -> None:
     viewer = open_report(with_kernels({"hot": sampled(), "cold": chunk_of(small_document())}), theme=theme)
-    assert viewer.find(".gen .sm").all_inner_texts() == ["", "7", "", "", "1200"]
+    assert viewer.texts(".gen .sm") == ["", "7", "", "", "1200"]
     viewer.press("6")
     assert viewer.text(".source-pane .columns").split() == ["samples", "%"]
-    assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["1,207", "100.0"]
+    assert viewer.texts(".source .heat")[4:6] == ["1,207", "100.0"]
     viewer.pin("gen", "r127:ud")
     words = viewer.text("aside .measured")
     assert "Measured: samples of unitrace" in words
@@ -64,10 +64,10 @@ def test_samples_are_measured_and_waits_are_estimated(open_report: Open, theme: 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_advice_stands_at_its_line_and_lights_its_instructions(open_report: Open, theme: str) -> None:
     viewer = open_report(with_kernels({"add": advised()}), theme=theme)
-    assert viewer.find(".source .tip").all_inner_texts().count("◆") == 1
+    assert viewer.texts(".source .tip").count("◆") == 1
     viewer.press("a")
-    assert viewer.find("dialog li button").all_inner_texts() == [SENTENCE.replace("`", ""), "12 spills <b>"]
-    assert viewer.find("dialog code").all_inner_texts() == ["sin", "native_sin"]
+    assert viewer.texts("dialog li button") == [SENTENCE.replace("`", ""), "12 spills <b>"]
+    assert viewer.texts("dialog code") == ["sin", "native_sin"]
     assert viewer.axe() == []
     assert viewer.cut_texts() == []
     viewer.find("dialog li button").first.press("Enter")

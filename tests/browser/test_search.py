@@ -46,9 +46,7 @@ def searched() -> ExploreDocument:
 
 def names(viewer: Viewer) -> dict[str, str]:
     """Return the kernels of the list with the figures beside them."""
-    return dict(
-        zip(viewer.find("nav .k > .name").all_inner_texts(), viewer.find("nav .k > em").all_inner_texts(), strict=True)
-    )
+    return dict(zip(viewer.texts("nav .k > .name"), viewer.texts("nav .k > em"), strict=True))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

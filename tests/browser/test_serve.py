@@ -55,7 +55,7 @@ def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed
     before = viewer.text(".facts")
     put_caret(viewer, "*= 2.0f")
     assert viewer.pinned == "● Pinned line 3"
-    viewer.tab.keyboard.type(" data[1] = missing;")
+    viewer.tab.keyboard.insert_text(" data[1] = missing;")
     viewer.find(".said", has_text="missing").wait_for(timeout=LONG)
     assert viewer.find(".source .problem.error").count() == 1
     assert versions(viewer)[1] == "2 line 3 1 error"
@@ -100,19 +100,19 @@ def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed
 def test_compare_begins_with_the_last_two_versions(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
     put_caret(viewer, "*= 2.0f")
-    viewer.tab.keyboard.type(" data[1] = sqrt(data[2]);")
+    viewer.tab.keyboard.insert_text(" data[1] = sqrt(data[2]);")
     compiled(viewer)
     viewer.find("button[data-view=compare]").click()
     viewer.find(".compare:not([aria-busy]) .lines tr", has_text="sqrt").wait_for(timeout=LONG)
     fields = viewer.find(".picker input")
     old, new = fields.all()
-    builds = viewer.find(".picker .build-of").all_inner_texts()
+    builds = viewer.texts(".picker .build-of")
     assert builds == [f"dg2 · version {version} · system · twice.cl" for version in ("1 as read", "2 line 3")]
     ids = [(field.get_attribute("data-key") or "").split(":")[0] for field in (old, new)]
     answer = server.get("/api/diff", params=dict(zip(("left", "right"), ids, strict=True))).json()
     (kernel,) = answer["kernels"]
     (edited,) = (line for line in kernel["lines"] if line["edited"])
-    cells = viewer.find(".compare .lines tr", has_text="sqrt").locator("td").all_inner_texts()
+    cells = viewer.find(".compare .lines tr", has_text="sqrt").locator("td").all_text_contents()
     assert cells[0] == str(edited["new_line"]) == "3"
     assert f"{edited['old']} → {edited['new']}" in cells
     (figure,) = (each for each in kernel["figures"] if each["metric"] == "instructions")
@@ -149,7 +149,7 @@ def test_the_editor_stays_where_it_is(tmp_path: Path, open_served: OpenServed) -
         assert viewer.pinned == "● Pinned line 93"
         viewer.line("source", "data[85] =").click(modifiers=["Alt"])
         viewer.press("ArrowUp", "End", "Enter")
-        viewer.tab.keyboard.type("data[0] += 1.0f;")
+        viewer.tab.keyboard.insert_text("data[0] += 1.0f;")
         viewer.find(".version", has_text="88").wait_for(timeout=LONG)
 
 
@@ -243,7 +243,7 @@ def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open
         viewer.find(".said", has_text="hlaf").wait_for()
         put_caret(viewer, "hlaf")
         viewer.press(*["Backspace"] * len("hlaf;"))
-        viewer.tab.keyboard.type("0.5f;")
+        viewer.tab.keyboard.insert_text("0.5f;")
         compiled(viewer)
         viewer.find(".dot").first.wait_for(state="detached")
         assert viewer.text(".pick .name") == "halve"
@@ -260,7 +260,7 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
         viewer = open_served(server)
         viewer.find("nav .k", has_text="twice").first.click()
         put_caret(viewer, "*= 2.0f")
-        viewer.tab.keyboard.type("// edited")
+        viewer.tab.keyboard.insert_text("// edited")
         compiled(viewer)
         assert "w=" in viewer.address
         viewer.find("nav .k", has_text="other").first.click()
@@ -300,7 +300,7 @@ def test_build_options_are_tried_beside_the_advice(tmp_path: Path, open_served: 
         assert len(rows) > 4
         for row in rows:
             assert row is failed or " ".join(" ".join(row).split()) in printed
-        for words in viewer.find("dialog .trials > div p").all_inner_texts():
+        for words in viewer.texts("dialog .trials > div p"):
             assert words in printed
         viewer.press("Escape")
         viewer.tab.route("**/api/compile", lambda route: route.abort())

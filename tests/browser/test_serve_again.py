@@ -30,14 +30,12 @@ def test_a_repaired_source_is_edited_and_found(tmp_path: Path, open_served: Open
         compiled(viewer)
         assert viewer.text(".pick .name") == "scale"
         # The same file, with its text.
-        assert viewer.find(".source-pane .tabs:not(.pair) .tab").all_inner_texts() == [
-            "\N{LOWER RIGHT PENCIL} scale.cl"
-        ]
+        assert viewer.texts(".source-pane .tabs:not(.pair) .tab") == ["\N{LOWER RIGHT PENCIL} scale.cl"]
         viewer.line("source", "in[i] * factor;").wait_for()
         # Who types on within two seconds of an answer is not done with the version, and makes no other.
         viewer.tab.wait_for_timeout(2_100)
         put_caret(viewer, "size_t i")
-        viewer.tab.keyboard.type(" atomic_inc((volatile global int *)out);")
+        viewer.tab.keyboard.insert_text(" atomic_inc((volatile global int *)out);")
         compiled(viewer)
         assert len(versions(viewer)) == 3
         # Where letters are typed they are no keys, and no text says that they are.
@@ -66,7 +64,7 @@ def test_the_header_stays_whole_after_an_edit(tmp_path: Path, open_served: OpenS
         viewer = open_served(server)
         put_caret(viewer, "+= 1;")
         viewer.press("ArrowLeft")
-        viewer.tab.keyboard.type(" + counts[0] / counts[1]")
+        viewer.tab.keyboard.insert_text(" + counts[0] / counts[1]")
         compiled(viewer)
         for width in (1440, 1200, 1024, 390):
             viewer.tab.set_viewport_size({"width": width, "height": 900})

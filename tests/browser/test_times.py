@@ -19,18 +19,18 @@ def test_the_list_is_ordered_by_the_device_s_time(open_report: Open) -> None:
     programs = [program | {"kernels": program["kernels"] | times}]
     viewer = open_report(ExploreDocument(index | {"programs": programs, "figures": figures}, whole.chunks))
     viewer.find(".pick .name", has_text="second").wait_for()
-    assert viewer.find("nav .k > .name").all_inner_texts() == ["second", "first", "third"]
-    assert viewer.find("nav .k em").all_inner_texts() == ["15.2 ms", "900 ns", "\N{EN DASH}"]
+    assert viewer.texts("nav .k > .name") == ["second", "first", "third"]
+    assert viewer.texts("nav .k em") == ["15.2 ms", "900 ns", "\N{EN DASH}"]
     assert "device time 15.2 ms" in viewer.text("header")
     assert viewer.axe() == []
     assert viewer.cut_texts() == []
     viewer.find("nav select.order").select_option("file")
-    assert viewer.find("nav .k > .name").all_inner_texts() == ["first", "second", "third"]
-    assert "ms" not in "".join(viewer.find("nav .k em").all_inner_texts())
+    assert viewer.texts("nav .k > .name") == ["first", "second", "third"]
+    assert "ms" not in "".join(viewer.texts("nav .k em"))
 
 
 def test_without_times_there_is_no_such_order(open_report: Open) -> None:
     viewer = open_report(with_kernels({name: chunk_of(small_document()) for name in TIMES}))
     viewer.find("nav .k").first.wait_for()
-    orders = viewer.find("nav select.order option").all_inner_texts()
+    orders = viewer.texts("nav select.order option")
     assert orders[0] == "worst first"

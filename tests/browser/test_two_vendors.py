@@ -40,7 +40,7 @@ def test_each_vendors_kernel_has_its_own_figures(viewer: Viewer) -> None:
     assert viewer.find(".tokens-head").count() == 0
     operands = {
         line.split()[0]: line.split()[1:]
-        for line in viewer.find(".gen .cm-line").all_inner_texts()
+        for line in viewer.texts(".gen .cm-line")
         if "s_endpgm" not in line and len(line.split()) > 1
     }
     assert operands["s_load_dword"][0].startswith("s")
@@ -49,7 +49,7 @@ def test_each_vendors_kernel_has_its_own_figures(viewer: Viewer) -> None:
 def test_two_vendors_are_compared_by_lines(viewer: Viewer) -> None:
     viewer.find("button", has_text="Compare").first.click()
     viewer.find(".card").first.wait_for()
-    cards = [text.replace("\n", " ") for text in viewer.find(".card").all_inner_texts()]
+    cards = [text.replace("\n", " ") for text in viewer.texts(".card")]
     assert cards[0].startswith("instructions 180 → 121 ")
     assert cards[1].startswith("code size 2,080 → 704")
     assert cards[2].startswith("only dg2 ")

@@ -134,7 +134,7 @@ def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[Pro
     gone, come = viewer.find(".sides .gone").count(), viewer.find(".sides .come").count()
     waits = viewer.find(".sides .come .op", has_text="sync").count()
     assert viewer.find(".sides .gone .op", has_text="sync").count() == 0
-    assert edited.locator("td").all_inner_texts()[1:4] == [
+    assert edited.locator("td").all_text_contents()[1:4] == [
         f"{sign}{count}" if count else "" for sign, count in ((MINUS, gone), ("+", come - waits), ("+", waits))
     ]
     assert viewer.find(".sides .none").count() == gone + come
@@ -316,7 +316,7 @@ def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open,
     cells = viewer.find(".sweep tbody td")
     cells.nth(2).wait_for()
     sizes = {program.device.name: len(program.kernels["twice"].code) for program in programs if program.device}
-    heads = [head.split("\n")[0] for head in viewer.find(".sweep thead th").all_inner_texts()[1:]]
+    heads = [head.split("\n")[0] for head in viewer.texts(".sweep thead th")[1:]]
     assert heads == devices
     assert [cell.lstrip("▲").replace(",", "") for cell in cells.all_inner_texts()] == [
         str(sizes[device]) for device in devices

@@ -42,7 +42,7 @@ def far_apart() -> dict[str, Any]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
     viewer = open_report(small_document(), theme=theme)
-    figures = viewer.find(".gen .wt").all_inner_texts()
+    figures = viewer.texts(".gen .wt")
     assert figures == ["", "5", "", "", "142"]
     # The instruction that is pointed at has an arrow; pinned, it keeps it.
     viewer.line("gen", "r127:ud").hover()
@@ -61,7 +61,7 @@ def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
     # The line: its own waits, and all its long arrows, besides the thin ones of all lines.
     viewer.press("Escape", "5")
     assert viewer.text(".source-pane .columns").split() == ["waits", "%"]
-    assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["147", "100.0"]
+    assert viewer.texts(".source .heat")[4:6] == ["147", "100.0"]
     viewer.pin("source", "a[0] += 1")
     assert (
         "147 cycles, 100.0% of the kernel's: 142 for this line (global write), 5 for this line (token of the some)."
@@ -136,7 +136,7 @@ def test_the_figures_are_those_of_annotate(open_report: Open, darktable_kernels:
         }
         compared += len(shown)
         waits = {f"{row['offset']:04x}": row["wait"]["cycles"] for row in answer["instructions"] if row["wait"]}
-        rows = [cell.all_inner_texts() for cell in (viewer.find(".gen .ln"), viewer.find(".gen .wt"))]
+        rows = [viewer.texts(cells) for cells in (".gen .ln", ".gen .wt")]
         for offset, text in zip(*rows, strict=True):
             assert text == (str(waits[offset]) if waits.get(offset, 0) >= 3 else "")
     assert compared >= 6

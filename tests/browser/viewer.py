@@ -44,6 +44,15 @@ class Viewer:
         self.tab.evaluate(RESTED)
         return self.tab.locator(selector).first.inner_text()
 
+    def texts(self, selector: str) -> list[str]:
+        """Return all texts once what was pressed or chosen before is drawn, found and read in one go: elements that the page
+        draws anew in between, which a locator has found already, are nowhere, and their texts without lines and gaps."""
+        elements = "[...document.getElementById('kernlens').shadowRoot.querySelectorAll(selector)]"
+        texts: list[str] = self.tab.evaluate(
+            f"selector => {RESTED}.then(() => {elements}.map(element => element.innerText))", selector
+        )
+        return texts
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self.tab.keyboard.press(key)

@@ -32,9 +32,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "event-order-programs", fill)
 
 
-@pytest.fixture
-def platform(tmp_path: Path) -> Platform:
-    return pocl(tmp_path / "pocl-cache")
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    """PoCL, which builds once for all tests of a process: they are about launches, and its builds take longer than all else."""
+    return pocl(tmp_path_factory.mktemp("pocl-cache"))
 
 
 def outputs(platform: Platform, programs: Path, work: Path, name: str, *before: str) -> tuple[list[str], Path]:

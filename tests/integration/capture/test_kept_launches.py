@@ -35,9 +35,10 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "kept-launches-application", fill) / "app"
 
 
-@pytest.fixture
-def platform(tmp_path: Path) -> Platform:
-    return pocl(tmp_path / "pocl-cache")
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    """PoCL, which builds once for all tests of a process: they are about launches, and its builds take longer than all else."""
+    return pocl(tmp_path_factory.mktemp("pocl-cache"))
 
 
 def capture_with(platform: Platform, work: Path, application: Path, *options: str) -> Done:
@@ -216,7 +217,7 @@ def test_a_killed_application_leaves_finished_launches_whole(
         ) as process:  # fmt: skip
             spool = work / "x.klens.capture"
             while process.poll() is None and len(list(spool.glob("[!.]*.launch"))) < 80 * moment // MOMENTS:
-                time.sleep(0.001)
+                time.sleep(0.005)
             os.killpg(process.pid, signal.SIGKILL)
         if not spool.is_dir():
             continue

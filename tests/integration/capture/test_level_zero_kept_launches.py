@@ -239,7 +239,7 @@ def test_a_killed_application_leaves_finished_launches_whole(kept_folder: Path, 
         ):
             spool = work / "x.klens.capture"
             while process.poll() is None and len(list(spool.glob("[!.]*.launch"))) < 1 + 13 * moment:
-                time.sleep(0.001)
+                time.sleep(0.005)
             os.killpg(process.pid, signal.SIGKILL)
         begun, finished = (len(list(spool.glob(pattern))) for pattern in (".*.launch", "[!.]*.launch"))
         done = recover(spool)
