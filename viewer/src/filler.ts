@@ -225,8 +225,10 @@ export class Filler {
     slot.unfold("lines");
     const info = this.infoOf(path);
     slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, read, this.pinning));
+    const { weights, places } = kernel;
+    const figures = weights.instructions.some((all, key) => all > 0 && kernel.files[places.keyFile[key]] === path) ? " and figures" : "";
     if (isBare) slot.warn(reason);
-    else if (read === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers and figures of its lines are shown.`);
+    else if (read === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers${figures} of its lines are shown.`);
   }
 
   private async textOf(path: string): Promise<string | null> {
