@@ -20,7 +20,7 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
-  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 1900px)").matches : recall("blocks") === "on";
+  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 2300px)").matches : recall("blocks") === "on";
 
   constructor(
     private readonly page: Page,

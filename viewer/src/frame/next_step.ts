@@ -74,5 +74,5 @@ export function nextStep(kernel: Kernel, key: number, tries: (() => void) | null
   const why = missing.advice === null ? `No rule of advice speaks of this ${elsewhere.length > 0 ? "line" : "kernel"}.` : sentence(`no advice: ${missing.advice}`);
   const told = h("span", { class: "told", role: "status" });
   const copy = command === null ? null : h("button", { class: "tool", type: "button", title: `Copy ${command}`, onclick: () => void copyText(command, (words) => told.replaceChildren(words)) }, "Copy command");
-  return h("p", { class: "next" }, h("span", { title: `${words} ${why}` }, ...prose(words === "" ? why : words)), " ", copy, tries === null ? null : h("button", { class: "tool", type: "button", onclick: tries }, "Try build options"), ...elsewhere, told);
+  return h("p", { class: "next" }, h("span", { title: `${words} ${why}` }, ...prose(words === "" ? why : words)), " ", copy, tries === null ? null : h("button", { class: "tool", type: "button", onclick: tries }, "Try options"), ...elsewhere, told);
 }
