@@ -17,8 +17,8 @@ SPILLING = re.compile(
     r"Registers spill: line (\d+) holds (\d+) of the (\d+) registers live at the peak, (\d+) for certain\."
 )
 COSTLIEST = re.compile(
-    r"By the line table, line (\d+) has ([\d,]+) of the ([\d,]+) instructions \(([\d.]+)%\)"
-    r"(?:, in .*)?: no line has more\."
+    r"By the line table, line (\d+) has ([\d,]+) of the ([\d,]+) instructions \(([\d.]+)%\), in a loop:"
+    r" no line has more in loops\."
 )
 
 
@@ -61,8 +61,15 @@ def test_the_first_answer_at_first_sight(open_report: Open, darktable_kernels: P
         match = COSTLIEST.fullmatch(words)
         assert match, words
         assert kernel.source_map is not None
-        counts = {line: sum(map(len, code.runs)) for (_, line), code in kernel.source_map.lines.items()}
+        assert kernel.loops is not None
+        depths = kernel.loops.depths
+        counts = {
+            line: sum(depths[row] > 0 for run in code.runs for row in run)
+            for (_, line), code in kernel.source_map.lines.items()
+        }
+        # The line with most has none in a loop, and is not the answer.
         assert counts[int(match[1])] == int(match[2]) == max(counts.values())
+        assert int(match[2]) < max(sum(map(len, code.runs)) for code in kernel.source_map.lines.values())
         assert int(match[3].replace(",", "")) == len(kernel.instructions)
         assert float(match[4]) == pytest.approx(100 * int(match[2]) / len(kernel.instructions), abs=0.051)
     # In the middle of the pane: what comes before it is seen, and what follows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.conftest import Open
 from tests.browser.edits import LONG, compiled, put_caret
+from tests.browser.pictures import PICTURES, all_reports
 from tests.browser.test_share import KERNELS
 from tests.browser.viewer import IS_WHOLE, Viewer
 from tests.integration.serve.explorer_fixtures import serving
@@ -74,8 +76,7 @@ def test_in_each_view_in_colours_that_the_system_forces_too(open_report: Open, s
         shown = viewer.find(there).first
         if width <= 760 and view == "blocks":
             viewer.find(".switcher button", has_text="Machine code").click()
-        # Where there is room, blocks are shown from the start, and their key would put them away.
-        if key and not (width >= 1900 and view == "blocks"):
+        if key:
             viewer.press(key)
         shown.wait_for(state="visible" if width > 760 else "attached")
         assert (view, viewer.axe_in_both_themes()) == (view, [])
@@ -110,3 +111,20 @@ def test_while_a_source_is_edited(browser: Browser, tmp_path: Path) -> None:
         viewer.find("[role=option]").first.wait_for()
         assert viewer.axe_in_turn() == []
         context.close()
+
+
+@pytest.fixture(scope="module")
+def reports() -> Iterator[Path]:
+    """Return the folder of the reports that the documentation's pictures are of."""
+    with all_reports() as folder:
+        yield folder
+
+
+@pytest.mark.parametrize("width", [390, 800, 1024, 1280, 1440, 1920] if IS_WHOLE else [1440])
+@pytest.mark.parametrize("name", ["passes", "compare", "sweep", "behaviour"])
+def test_in_views_that_are_filled(open_report: Open, reports: Path, name: str, width: int) -> None:
+    report, address, _, awaited = PICTURES[f"{name}.png"]
+    viewer = open_report(reports / f"{report}.html", width=width, height=800, at=address)
+    viewer.find(awaited).first.wait_for(state="visible" if width > 760 else "attached")
+    assert viewer.axe_in_both_themes() == []
+    assert viewer.axe_in_forced_colours() == []

@@ -20,6 +20,8 @@ SQUARE = 12
 CLOSE = 24
 #: A picture in a page: in Markdown, in HTML, and as Sphinx has it.
 SHOWN = re.compile(r"!\[[^\]]*\]\(([^)]+)\)|<img[^>]* src=\"([^\"]+)\"|```\{(?:figure|image)\} (\S+)")
+#: Bytes of a picture: a page of the documentation loads several.
+LARGEST = 100_000
 STALE = "a picture is stale: run 'python -m tests.browser.pictures', and look at what it takes"
 
 
@@ -28,7 +30,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with new pictures."""
     folder = tmp_path_factory.mktemp("pictures")
     # In a process of its own: Playwright runs once in a process, and other tests of the browser have begun by now.
-    subprocess.run([sys.executable, "-m", "tests.browser.pictures", folder], cwd=ROOT, check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "tests.browser.pictures", folder], cwd=ROOT, check=True, timeout=400)
     return folder
 
 
@@ -36,6 +38,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_shows_what_the_page_shows(taken: Path, name: str) -> None:
     with Image.open(DOCS / "pictures" / name) as shown, Image.open(taken / name) as new:
         assert shown.info[TEXT] == new.info[TEXT], STALE
+        assert (DOCS / "pictures" / name).stat().st_size < LARGEST
         assert shown.size == new.size == (WIDTH, HEIGHT)
         size = (WIDTH // SQUARE, HEIGHT // SQUARE)
         squares = [picture.convert("RGB").resize(size, Image.Resampling.BOX) for picture in (shown, new)]

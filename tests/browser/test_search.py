@@ -95,6 +95,16 @@ def test_all_kernels_are_searched(open_report: Open, theme: str) -> None:
     assert field.input_value() == ""
 
 
+def test_enter_opens_no_other_kernel(open_report: Open) -> None:
+    viewer = open_report(searched(), at="#k=splat_all")
+    viewer.press("/")
+    viewer.tab.keyboard.type("atomic")
+    viewer.find("nav h2", has_text="2 of 4").wait_for()
+    viewer.press("Enter")
+    viewer.find("footer", has_text="This kernel has none: Alt and an arrow go to").wait_for()
+    assert viewer.text(".pick .name") == "splat_all"
+
+
 def test_from_place_to_place_and_from_kernel_to_kernel(open_report: Open) -> None:
     viewer = open_report(searched(), at="#k=splat_all")
     viewer.press("/")

@@ -20,7 +20,7 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
-  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 1900px)").matches : recall("blocks") === "on";
+  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 2300px)").matches : recall("blocks") === "on";
 
   constructor(
     private readonly page: Page,
@@ -225,8 +225,10 @@ export class Filler {
     slot.unfold("lines");
     const info = this.infoOf(path);
     slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, read, this.pinning));
+    const { weights, places } = kernel;
+    const figures = weights.instructions.some((all, key) => all > 0 && kernel.files[places.keyFile[key]] === path) ? " and figures" : "";
     if (isBare) slot.warn(reason);
-    else if (read === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers and figures of its lines are shown.`);
+    else if (read === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers${figures} of its lines are shown.`);
   }
 
   private async textOf(path: string): Promise<string | null> {

@@ -150,10 +150,10 @@ export class Searching {
     return this.texts;
   }
 
-  /** To the next place in this kernel; to the next kernel, where this has none. */
+  /** To the next place in this kernel: none other is opened by it. */
   private step(by: number): void {
     const places = this.places();
-    if (places.length === 0) return this.stepKernel(by);
+    if (places.length === 0) return this.page.tell(this.query === null ? "Nothing is looked for." : "This kernel has none: Alt and an arrow go to the next kernel that has.");
     this.go(places, (this.at + by + places.length + (this.at < 0 && by < 0 ? 1 : 0)) % places.length);
   }
 

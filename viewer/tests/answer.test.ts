@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Kernel, Stage } from "../src/document/kernel";
+import { FROM_STAGE, type Kernel, type Stage } from "../src/document/kernel";
 import { adviceFor, answerOf, unanswered } from "../src/frame/answer";
 import { nextOf } from "../src/frame/next_step";
 import { firstOf, type Entry } from "../src/frame/kernels";
@@ -10,6 +10,8 @@ import { inlined } from "./sample";
 async function kernel(instructions: number[], spills: number[]): Promise<Kernel> {
   const built = await inlined();
   built.weights.instructions.set(instructions);
+  built.weights.looped.set(instructions);
+  built.weights.rounds.set(instructions.map((each) => 10 * each));
   built.weights.spills.set(spills);
   return built;
 }
@@ -74,6 +76,7 @@ test("what fills the code up behind its end is the cost of no line", async () =>
   const padded = await kernel([3, 3, 9], [0, 0, 0]);
   const [last] = padded.code.of(1).slice(-1);
   padded.weights.instructions.set([2, 3, 0]);
+  padded.weights.rounds.set([2, 3, 0]);
   expect(answerOf(padded)?.sentence).toContain("line 5 has 3 of the");
   const opcode = padded.code.opcode.bind(padded.code);
   padded.code.opcode = (row) => (row >= last ? "NOP" : opcode(row));
@@ -83,13 +86,46 @@ test("what fills the code up behind its end is the cost of no line", async () =>
   expect(sentence).toContain(`: no line has more, but for the ${words} the code up behind its end.`);
 });
 
-test("the advice beside it is that on its line, else the kernel's first", async () => {
+test("what lines rank by is what they have in loops, and it is said how much that is", async () => {
+  const built = await kernel([2, 54, 3], [0, 0, 0]);
+  const { weights } = built;
+  const told = (looped: number[], depth: number[]): string | undefined => {
+    weights.looped.set(looped);
+    weights.depth.set(depth);
+    weights.rounds.set(looped.map((each, key) => weights.instructions[key] - each + each * 10 ** depth[key]));
+    return answerOf(built)?.sentence.replace(/ of the 5 instructions \([\d.]+%\)/, "");
+  };
+  // The header of a loop, whose code is hoisted out of it.
+  expect(told([0, 5, 0], [0, 1, 0])).toBe("By the line table, line 5 has 54, 5 of them in a loop: no line has more.");
+  expect(told([2, 0, 3], [3, 0, 3])).toBe("By the line table, line 7 has 3, in 3 loops: no line has more in loops.");
+  expect(told([2, 3, 0], [3, 1, 0])).toBe("By the line table, line 3 has 2, in 3 loops: no line has more, with 10 rounds of each loop.");
+});
+
+test("and the sentence names who tells the line", async () => {
+  const built = await kernel([1, 3, 1], [0, 0, 0]);
+  const rows = built.code.of(1);
+  const told = (staged: ArrayLike<number>): string | undefined => {
+    for (const row of rows) built.code.flags[row] = Array.from(staged).includes(row) ? FROM_STAGE : 0;
+    return answerOf(built)?.sentence.split(",")[0];
+  };
+  expect([told([]), told(rows)]).toEqual(["By the line table", "By the compile's stages"]);
+});
+
+test("of a kernel that was observed it is what its data say, with what to try", async () => {
+  const built = await kernel([1, 3, 3], [64, 0, 0]);
+  Object.assign(built, { observed: { cause: { key: 2, words: "scattered access: 16 units where 4 would do", action: "transpose it" } } });
+  expect(answerOf(built)).toMatchObject({ key: 2, name: "line 7", sentence: "On its data, line 7: scattered access: 16 units where 4 would do.", next: "Try: transpose it" });
+  Object.assign(built, { observed: { cause: null } });
+  expect(answerOf(built)?.sentence).toMatch(/^Registers spill/);
+});
+
+test("the advice beside it is of its line, or of the whole kernel: two lines at once would be two answers", async () => {
   const built = await kernel([1, 3, 3], [0, 0, 0]);
   const piece = (key: number) => ({ rule: "r", sentence: `of ${key}`, rows: Int32Array.of(0), key });
   const answer = answerOf(built);
   if (answer === null) throw new Error("there is an answer");
   const advised = (...keys: number[]) => adviceFor({ ...built, advice: keys.map(piece) } as unknown as Kernel, answer)?.sentence;
-  expect([advised(0, 1), advised(2, 0), advised()]).toEqual(["of 1", "of 2", undefined]);
+  expect([advised(0, 1), advised(2, 0), advised(2, -1), advised()]).toEqual(["of 1", undefined, "of -1", undefined]);
 });
 
 test("a document opens on the worst kernel with lines, and on the slowest where times are known", () => {
@@ -102,18 +138,30 @@ test("a document opens on the worst kernel with lines, and on the slowest where 
 test("of a line that no rule speaks of stands what it is and which command tells more", async () => {
   const built = await kernel([1, 3, 3], [0, 0, 0]);
   const { words, command } = nextOf(built, 1);
-  expect(words).toMatch(/^Line 5 is .+\. .*`kernlens capture --observe -- APP` counts how often it runs/);
-  expect(command).toBe("kernlens capture --observe -- APP");
-  // What was observed already is not asked for, nor where no interpreter runs the language.
-  expect(nextOf({ ...built, observed: {} } as unknown as Kernel, 1).command).toBeNull();
-  const files = built.files.map((path) => path.replace(/\.\w+$/, ".cpp"));
-  expect(nextOf({ ...built, files } as unknown as Kernel, 1).command).toBeNull();
+  const observe = "kernlens observe a.cl --kernel add --device dg2 --size N";
+  expect(command).toBe(observe);
+  expect(words).toMatch(/^Line 5 is .+\. .*`kernlens observe .*` counts how often it runs/);
+  const commandOf = (program: object, more: object = {}): string | null => nextOf({ ...built, ...more, program: { ...built.program, ...program } } as unknown as Kernel, 1).command;
+  // What an application built is observed with it; a name that a shell would read otherwise is quoted.
+  expect(commandOf({ command: null })).toBe("kernlens capture --observe -- APP");
+  expect(commandOf({}, { name: "add;reboot" })).toBe(observe.replace("add", "'add;reboot'"));
+  expect(commandOf({}, { name: "it's" })).toBe(observe.replace("add", "'it'\\''s'"));
+  // What was observed already is not asked for, nor where no interpreter runs the language, or runs it as the device does.
+  expect(commandOf({}, { observed: {} })).toBeNull();
+  expect(commandOf({}, { files: built.files.map((path) => path.replace(/\.\w+$/, ".cpp")) })).toBeNull();
+  expect(commandOf({ device: "sm_90", register_bytes: null })).toBeNull();
 });
 
 test("where the text is not here, the folder that the reason names is the command", async () => {
   const built = await kernel([1, 3, 3], [0, 0, 0]);
   built.missing.advice = "the source text is not known";
-  expect(nextOf(built, 1).command).toBe("--source-root DIR");
-  built.program.files = built.files.map((path) => ({ path, chunk: null, missing: "it lies outside; --source-root /work/src allows it" }));
-  expect(nextOf(built, 1)).toMatchObject({ command: "--source-root /work/src", words: expect.stringContaining("add `--source-root /work/src`") });
+  const because = (missing: string): string | null => {
+    built.program.files = built.files.map((path) => ({ path, chunk: null, missing }));
+    return nextOf(built, 1).command;
+  };
+  expect(because("the text of this file is not at hand; --source-root DIR looks for it in a folder")).toBe("--source-root DIR");
+  expect(because("it lies outside; --source-root /work/src allows it")).toBe("--source-root /work/src");
+  expect(nextOf(built, 1).words).toContain("add `--source-root /work/src`");
+  // Where it was looked in, or there is no name to look for, nothing is asked for.
+  expect(because("no file of this name lies below /work/src")).toBeNull();
 });

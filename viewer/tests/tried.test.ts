@@ -95,6 +95,8 @@ test("what is compiled is the source itself, not a header or a file without a te
   const of = (...files: ProgramInfo["files"]): string | undefined => mainFile({ ...program, files })?.path;
   expect(of(file("a.h", "1"), file("lost.cl", null), file("a.cl", "2"))).toBe("a.cl");
   expect(of(file("a.hpp", "1"))).toBe("a.hpp");
+  // What is written in another language is not OpenCL C, whatever a compiler here would make of it.
+  expect(["mm.py", "axpy.cu", "x.cpp"].map((path) => of(file("a.cl", "1"), file(path, "2")))).toEqual([undefined, undefined, undefined]);
   expect(of(file("a.cl", null))).toBeUndefined();
 });
 

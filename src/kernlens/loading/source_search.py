@@ -11,7 +11,7 @@ from kernlens.loading.context import Context
 from kernlens.model.build import Source
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
-from kernlens.model.source_path import joined
+from kernlens.model.source_path import is_nameless, joined
 from kernlens.model.spirv import SpirvSource
 from kernlens.toolchain.sources.source_reading import PATH_LIMIT, SourceFolders
 
@@ -63,6 +63,8 @@ def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:
             log.debug("loading", "source %s: read from %s", path, candidate)
             return source
         unread = unread or source
+    if unread is None and context.source_roots and not is_nameless(path):
+        return Source(path, "", unread=f"no file of this name lies below {' or '.join(context.source_roots)}")
     return unread
 
 

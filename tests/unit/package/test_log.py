@@ -77,6 +77,8 @@ def test_each_place_where_a_source_was_looked_for(file: Path, caplog: pytest.Log
     caplog.set_level(logging.DEBUG, logger="kernlens")
     (first,) = load(file, source_roots=[str(file.parent / "root")])
     assert first.sources == ()
+    (unread,) = first.unread_sources
+    assert (unread.path, unread.unread) == ("scale.cl", f"no file of this name lies below {file.parent}/root")
     assert messages(caplog, "loading")[1:] == [
         f"source scale.cl: there is no file of a source's size at {file.parent}/scale.cl",
         "source scale.cl: there is no file of a source's size at scale.cl",

@@ -6,6 +6,14 @@ export function isListed({ device, register_bytes }: Pick<ProgramInfo, "device" 
   return device !== null && register_bytes === null;
 }
 
+/** Files in other languages than OpenCL C, by their names. */
+const OTHERS = /\.(py|cuh?|hip|c(pp|c|xx|\+\+)|mm?|rs|jl|f\d*|go|mojo|mlir|ttg?ir|ll|ptx|s|asm)$/i;
+
+/** Whether a file is in OpenCL C, as far as its name tells: most applications give their sources none. */
+export function isOpenCl(path: string): boolean {
+  return !OTHERS.test(path);
+}
+
 /** The unit of times. */
 export const NANOSECONDS = "nanoseconds";
 

@@ -2,6 +2,7 @@ import { type Advice, adviceOf } from "./advice";
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
+import { NO_CODE } from "./no_code";
 import { heldOf, type Peak, Registers } from "./registers";
 import { Rows } from "./rows";
 import { type Observed, observedOf } from "./observed";
@@ -28,6 +29,10 @@ export function certainOf({ flags }: { flags: ArrayLike<number> }, rows: Iterabl
 }
 /** With one of these a row's place is another row's: it counts in no line's share. */
 const NOT_OWN = PROLOGUE | INHERITED | LOST;
+
+/** How often a loop goes round, where lines are ranked: compilers assume as much to decide what to spill; and loops that count so. */
+export const ROUNDS = 10;
+const DEEPEST = 4;
 
 /** A distance among the options of an instruction. */
 const DISTANCE = /[{,]\s*[A-Z]?@\d+\s*[,}]/;
@@ -258,6 +263,10 @@ export interface Weights {
   samples: Float64Array;
   /** The most loops that an instruction is in. */
   depth: Int32Array;
+  /** Instructions in loops. */
+  looped: Int32Array;
+  /** Instructions, one in a loop counted `ROUNDS` times, and in deeper loops so often for each. */
+  rounds: Float64Array;
   /** Whether there is any loop. */
   hasLoops: boolean;
 }
@@ -354,6 +363,8 @@ export class Kernel {
       waits: new Float64Array(places.keys),
       samples: new Float64Array(places.keys),
       depth: new Int32Array(places.keys),
+      looped: new Int32Array(places.keys),
+      rounds: new Float64Array(places.keys),
       hasLoops: code.depth.some((depth) => depth > 0),
     };
     for (let block = 0; block < code.blocks.length; block++) {
@@ -362,7 +373,10 @@ export class Kernel {
         if (key < 0) continue;
         weights.waits[key] += code.waits?.cycles[row] ?? 0;
         weights.samples[key] += code.samples?.sums[row] ?? 0;
+        weights.rounds[key] += ROUNDS ** Math.min(code.depth[block], DEEPEST);
+        if (code.depth[block] === 0) continue;
         weights.depth[key] = Math.max(weights.depth[key], code.depth[block]);
+        weights.looped[key]++;
       }
     }
     for (const [row, message] of code.messages) {
@@ -374,24 +388,3 @@ export class Kernel {
     return weights;
   }
 }
-
-const NO_CODE = {
-  text: "",
-  size: [],
-  opcode: [],
-  op: [],
-  place: [],
-  flags: [],
-  id: null,
-  block: [],
-  depth: [],
-  targets: [],
-  wait: { row: [], back: [] },
-  distance: [],
-  message: { row: [], kind: [], kinds: [] },
-  live: null,
-  peak: null,
-  use: null,
-  cycles: null,
-  samples: null,
-};

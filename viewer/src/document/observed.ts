@@ -6,6 +6,8 @@ export interface Observed {
   /** What the counts are; faults that it saw. */
   sentences: string[];
   faults: string[];
+  /** What wastes most, with the key of its line and what to try; null where nothing wastes much. */
+  cause: { key: number; words: string; action: string } | null;
   words: Map<number, string[]>;
   /** The costliest requests of each line's accesses. */
   requests: Map<number, Request[]>;
@@ -70,10 +72,17 @@ export function observedOf(written: unknown, places: Places, files: number): Obs
     return values;
   };
   const keyed = <Value>(values: unknown[], read: (value: unknown) => Value): Map<number, Value> => new Map(values.map((each, row) => [places.keyOf(file[row], line[row]), read(each)]));
+  const causeOf = (written: unknown): Observed["cause"] => {
+    const told = object(written, "observed.cause");
+    const row = integer(told.row, 0, length - 1, "observed.cause");
+    const key = places.keyOf(file[row], line[row]);
+    return key < 0 ? null : { key, words: text(told.words, "observed.cause"), action: text(told.action, "observed.cause") };
+  };
   const requests = list(chunk.requests ?? [], "observed.requests").slice(0, length);
   return {
     sentences: texts(chunk.sentences, "observed"),
     faults: texts(chunk.faults, "observed"),
+    cause: chunk.cause == null ? null : causeOf(chunk.cause),
     words: keyed(words, (each) => texts(each, "observed.words")),
     requests: keyed(requests, (each) => list(each, "observed.requests").map(requestOf)),
     runs: weights("runs"),

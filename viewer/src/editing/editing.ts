@@ -122,7 +122,7 @@ export class Editing implements Compiler {
   }
 
   fieldsOf(program: ProgramInfo | null): HTMLElement | null {
-    return program === null || mainFile(program) === null ? null : (this.view.fields?.element ?? null);
+    return program === null || !this.canTry(program) ? null : (this.view.fields?.element ?? null);
   }
 
   errorsIn(program: ProgramInfo, path: string): number {
@@ -164,7 +164,7 @@ export class Editing implements Compiler {
   }
 
   canTry(program: ProgramInfo): boolean {
-    return mainFile(program) !== null;
+    return mainFile(program) !== null && (this.choices === null || program.device === null || this.choices.devices.some(({ name }) => name === program.device));
   }
 
   trials(kernel: Kernel): HTMLElement | null {
@@ -258,7 +258,7 @@ export class Editing implements Compiler {
   }
 
   async offers(program: ProgramInfo): Promise<Offers | null> {
-    return (await this.ask()) === null && this.canTry(program) ? offersOf(program, this.choices) : null;
+    return (await this.ask()) === null && mainFile(program) !== null ? offersOf(program, this.choices) : null;
   }
 
   builds(configurations: readonly Configuration[], signal: AbortSignal): AsyncGenerator<Built> {

@@ -1,3 +1,4 @@
+import { isOpenCl } from "../document/family";
 import type { HttpSource } from "../document/http";
 import type { Kernel } from "../document/kernel";
 import type { Choices } from "../document/options";
@@ -9,8 +10,10 @@ import { fill, h } from "../dom";
 import { triedTable } from "../frame/tried";
 import { type CompileEvent, compile, likeOf, waitingWords } from "./compiles";
 
-/** The file that a program is compiled from, as far as its text is there; null if it is not. Headers are included by others. */
+/** The file that a program is compiled from, as far as its text is there; null if it is not, or in another language than
+ * what is compiled here. Headers are included by others. */
 export function mainFile({ files }: ProgramInfo): FileInfo | null {
+  if (!files.every(({ path }) => isOpenCl(path))) return null;
   const known = files.filter(({ chunk }) => chunk !== null);
   return known.find(({ path }) => !/\.h\w*$/i.test(path)) ?? known[0] ?? null;
 }
@@ -100,7 +103,7 @@ export class Trials {
     const choices = (await source.json("/api/choices")) as Choices;
     const configuration = likeOf(program, choices);
     if (configuration === null || configuration.device !== program.device)
-      throw new DocumentError(`No compiler here is for ${program.device ?? "a device that is not known"}.`, "kernlens doctor says which package to install.");
+      throw new DocumentError(`No compiler here is for ${program.device ?? "a device that is not known"}.`, "Compare and Sweep compile the source for other devices.");
     const text = readText(await source.chunk(file.chunk));
     const request = { session, serial: ++this.serial, source: { path: file.path, text, program: program.id }, configurations: [{ ...configuration, trials: true }] };
     for await (const event of compile(source, request, signal)) {

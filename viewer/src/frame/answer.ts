@@ -1,20 +1,24 @@
 import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
-import type { Kernel } from "../document/kernel";
-import { count, h, percent, plural, prose } from "../dom";
-import { type Answer, blockAnswer, inLoops, largestAt, writtenAnswer } from "./blockwise";
+import { FROM_STAGE, type Kernel, ROUNDS } from "../document/kernel";
+import { count, h, percent, plural, prose, sentence } from "../dom";
+import { loopedOf } from "../panes/loops";
+import { type Answer, blockAnswer, largestAt, writtenAnswer } from "./blockwise";
 import { nextStep } from "./next_step";
 import { certainWords, partsOf } from "./peak";
 
 export type { Answer };
 
-/** Of a kernel that spills the line whose values hold most registers at the peak, else the line with the most bytes of spills; of
- * others the line with the most instructions. Where no line is known it is the block with the most; of code that cannot be decoded
- * what its PTX tells. Null where nothing is known. */
+/** Of a kernel that was observed on data the line with the costliest cause of waste; of one that spills the line whose values hold
+ * most registers at the peak, else that with the most bytes of spills; of others the line with the most instructions, those in loops
+ * first. Where no line is known it is the block with the most; of code that cannot be decoded what its PTX tells. Null where nothing
+ * is known. */
 export function answerOf(kernel: Kernel): Answer | null {
   if (kernel.row < 0 || kernel.problem !== null) return null;
-  const { code, weights, places } = kernel;
-  const ofLine = (key: number, sentence: string): Answer => ({ key, rows: null, stage: null, name: `line ${places.keyLine[key]}`, sentence });
+  const { code, weights, places, observed } = kernel;
+  const ofLine = (key: number, words: string): Answer => ({ key, rows: null, stage: null, name: `line ${places.keyLine[key]}`, sentence: words });
+  const cause = observed?.cause ?? null;
+  if (cause !== null) return { ...ofLine(cause.key, `On its data, line ${places.keyLine[cause.key]}: ${cause.words}.`), next: `Try: ${cause.action}` };
   const spilling = largestAt(weights.spills);
   if (spilling >= 0) {
     const holding = code.peak === null ? undefined : partsOf(kernel, code.peak).find(({ key }) => key !== null && key >= 0);
@@ -25,14 +29,33 @@ export function answerOf(kernel: Kernel): Answer | null {
     const all = weights.spills.reduce((sum, bytes) => sum + bytes, 0);
     return ofLine(spilling, `Registers spill: line ${places.keyLine[spilling]} moves ${count(weights.spills[spilling])} of the ${count(all)} bytes to memory and back.`);
   }
-  // What only fills the code up behind its end is no line's cost, though compilers give it the last line.
   const end = endOf(kernel);
-  const instructions = weights.instructions.map((all, key) => all - rowsOf(code.own, key).filter((row) => row >= end).length);
-  const costliest = largestAt(instructions);
-  if (costliest < 0) return code.count > 0 ? blockAnswer(kernel, end) : writtenAnswer(kernel);
-  const but = largestAt(weights.instructions) === costliest ? "" : `, but for the ${plural(code.count - end, "instruction")} that fill${code.count - end === 1 ? "s" : ""} the code up behind its end`;
-  const share = `${count(instructions[costliest])} of the ${count(code.count)} instructions (${percent(instructions[costliest], code.count)}%)`;
-  return ofLine(costliest, `By the line table, line ${places.keyLine[costliest]} has ${share}${inLoops(weights.depth[costliest])}: no line has more${but}.`);
+  const costliest = costliestOf(kernel, end);
+  if (costliest === null) return code.count > 0 ? blockAnswer(kernel, end) : writtenAnswer(kernel);
+  const { key, why } = costliest;
+  const all = weights.instructions[key];
+  const padding = rowsOf(code.own, key).filter((row) => row >= end).length;
+  const fill = padding === 0 ? "" : `, ${count(padding)} of which ${padding === 1 ? "fills" : "fill"} the code up behind its end`;
+  return ofLine(key, sentence(`${tellerOf(kernel, key)}, line ${places.keyLine[key]} has ${count(all)} of the ${count(code.count)} instructions (${percent(all, code.count)}%)${loopedOf(kernel, key)}${fill}: ${why}`));
+}
+
+/** The line whose instructions rank highest, and what no other has more of; null where no line has any. What only fills the code up
+ * behind its end is no line's cost, though compilers give it the last line. */
+function costliestOf({ code, weights }: Kernel, end: number): { key: number; why: string } | null {
+  const fills = Array.from(weights.instructions, (_, key) => rowsOf(code.own, key).filter((row) => row >= end).length);
+  const but = (values: ArrayLike<number>): number => largestAt(fills.map((filling, key) => values[key] - filling));
+  const key = but(weights.rounds);
+  if (key < 0) return null;
+  if (largestAt(weights.instructions) === key) return { key, why: "no line has more" };
+  if (but(weights.instructions) === key) return { key, why: `no line has more, but for the ${plural(code.count - end, "instruction")} that fill${code.count - end === 1 ? "s" : ""} the code up behind its end` };
+  return { key, why: `no line has more${largestAt(weights.looped) === key ? " in loops" : `, with ${ROUNDS} rounds of each loop`}` };
+}
+
+/** Who tells that the instructions are of this line. */
+function tellerOf({ code }: Kernel, key: number): string {
+  const rows = rowsOf(code.own, key);
+  const staged = rows.filter((row) => code.flags[row] & FROM_STAGE).length;
+  return staged === 0 ? "by the line table" : staged < rows.length ? "by line table and stages" : "by the compile's stages";
 }
 
 /** The row behind the last instruction that does anything. */
@@ -42,9 +65,9 @@ function endOf({ code }: Kernel): number {
   return end;
 }
 
-/** The advice that a reader of the answer should have: that on its line, else the kernel's first; null where there is none. */
+/** The advice that a reader of the answer should have: that on its line, or on the whole kernel, which is of no line; null where there is none. */
 export function adviceFor({ advice }: Kernel, { key }: Answer): Advice | null {
-  return advice.find((piece) => piece.key === key) ?? advice[0] ?? null;
+  return advice.find((piece) => piece.key === key) ?? advice.find((piece) => piece.key < 0) ?? null;
 }
 
 /** Why no line of a kernel can be named, with what to do about it; null where one can be, or where there is no kernel. */
@@ -77,14 +100,19 @@ export function answerRow(kernel: Kernel, actions: AnswerActions): HTMLElement[]
   const why = unanswered(kernel);
   const reason = why === null ? [] : [h("p", { class: "why" }, why)];
   if (answer === null) return reason;
-  const { name, sentence } = answer;
-  const row = h("p", {}, h("span", { title: sentence }, sentence), " ", h("button", { class: "tool", type: "button", onclick: () => void actions.goToAnswer(answer) }, `Show ${name}`));
+  const { name, sentence: words } = answer;
+  const row = h("p", {}, h("span", { title: words }, ...prose(words)), " ", button(`Show ${name}`, () => void actions.goToAnswer(answer)));
   const piece = adviceFor(kernel, answer);
-  if (piece === null) {
-    if (reason.length > 0) return [row, ...reason];
-    return [row, nextStep(kernel, answer.key, actions.trialsOf(kernel))];
-  }
-  const on = piece.key === answer.key || piece.key < 0 ? "" : `Line ${kernel.places.keyLine[piece.key]}: `;
-  const advice = h("p", { class: "next" }, h("span", { title: piece.sentence }, on, ...prose(piece.sentence)), " ", h("button", { class: "tool", type: "button", onclick: () => void actions.goToAdvice(piece) }, "Show advice"));
-  return [row, ...reason, advice];
+  const show = (label: string, shown: Advice | null): HTMLElement[] => (shown === null ? [] : [button(label, () => void actions.goToAdvice(shown))]);
+  const next = answer.next ?? piece?.sentence ?? null;
+  if (next !== null) return [row, ...reason, h("p", { class: "next" }, h("span", { title: next }, ...prose(next)), " ", ...show("Show advice", piece))];
+  // What is said is of the answer's line; advice on another is a press away.
+  const [other = null] = kernel.advice;
+  const elsewhere = show(`Advice on line ${kernel.places.keyLine[other?.key ?? -1]}`, other);
+  if (reason.length > 0) return [row, ...reason, ...(other === null ? [] : [h("p", { class: "next" }, ...elsewhere)])];
+  return [row, nextStep(kernel, answer.key, actions.trialsOf(kernel), elsewhere)];
+}
+
+function button(label: string, press: () => void): HTMLElement {
+  return h("button", { class: "tool", type: "button", onclick: press }, label);
 }

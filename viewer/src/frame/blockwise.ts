@@ -1,6 +1,7 @@
 import type { Kernel, Stage } from "../document/kernel";
 import { ORIGIN } from "../document/waits";
 import { count, hex, percent, plural } from "../dom";
+import { inLoops } from "../panes/loops";
 
 /** What to look at first, and why: as a sentence that the code proves. */
 export interface Answer {
@@ -11,11 +12,8 @@ export interface Answer {
   /** What it is called: `line 12`, `block B3`. */
   name: string;
   sentence: string;
-}
-
-/** How deep in loops something is, as the end of a clause. */
-export function inLoops(depth: number): string {
-  return depth === 0 ? "" : depth === 1 ? ", in a loop" : `, in ${depth} loops`;
+  /** What to try, where the sentence is of a cause that was observed. */
+  next?: string;
 }
 
 /** Where the largest of these is; -1 if none is above 0. */

@@ -107,7 +107,7 @@ export class Header {
   ) {
     this.name.addEventListener("click", () => actions.pickKernel());
     // Where it scrolls, keys scroll it.
-    new ResizeObserver(() => (this.facts.tabIndex = this.facts.scrollWidth > this.facts.clientWidth ? 0 : -1)).observe(this.facts);
+    new ResizeObserver(() => this.fit()).observe(this.facts);
     this.element.append(
       h("strong", {}, "kernlens"),
       h("div", { class: "crumb" }, this.title, h("span", { class: "dim", "aria-hidden": "true" }, "/"), h("h1", {}, this.name), this.version),
@@ -121,6 +121,15 @@ export class Header {
         h("button", { class: "tool", type: "button", title: "Keys and words (?)", "aria-label": "Help: keys and words", onclick: () => actions.help() }, "?"),
       ),
     );
+  }
+
+  /** Leaves words out that the titles have, where the figures would be cut. */
+  private fit(): void {
+    const { facts } = this;
+    const isCut = (): boolean => facts.scrollWidth > facts.clientWidth;
+    facts.classList.remove("tight");
+    facts.classList.toggle("tight", isCut());
+    facts.tabIndex = isCut() ? 0 : -1;
   }
 
   /** `before` is the kernel in the version that it is compared with, `version` the number of that which is shown. */
@@ -137,5 +146,6 @@ export class Header {
     fill(this.answer, ...rows);
     this.facts.title = before === null ? "" : `Before (${before.name}) and now`;
     fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before, () => this.actions.peak())));
+    this.fit();
   }
 }

@@ -7,6 +7,7 @@ import { count, fill, h, hex, percent, plural } from "../dom";
 import { extent, formula, OPTION_WORDS, tokenWords } from "../machine/explain";
 import type { Named } from "../machine/named";
 import { isScoreboard, parse } from "../machine/parse";
+import { loopedOf } from "../panes/loops";
 import { adviceOfLine } from "./advice";
 import { registerZone } from "./registers";
 import { observedOfLine, requestsOfLine } from "./observed";
@@ -201,8 +202,7 @@ export class Inspector {
     if (certain < instructions) first.append(`, ${count(certain)} for certain`);
     if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
     if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
-    const depth = weights.depth[key];
-    if (depth > 0) first.append(depth === 1 ? "; in a loop" : `; in ${depth} loops`);
+    first.append(loopedOf(kernel, key).replace(",", ";"));
     first.append(".");
     const lit = shown.lit.map(({ name, lines }) => `${count(lines)} in ${name}`).join(", ");
     const second = h("p", {}, `${shown.isAdvice ? "What the advice is about" : shown.isExact ? "Exactly this instruction" : "By line"}: ${lit}. `);

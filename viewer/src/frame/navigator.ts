@@ -310,12 +310,13 @@ export class Navigator {
     return element;
   }
 
-  private reveal(key: string, inUpperThird: boolean): void {
+  /** `isFirst`: it may have rows above it in sight, but the top of the list, where the worst are, stays as long as it is in sight, too. */
+  private reveal(key: string, isFirst: boolean): void {
     const at = this.placed.find(({ row }) => id(row) === key);
     if (at === undefined) return;
     const { scrollTop, clientHeight } = this.list;
     this.height = clientHeight;
-    if (inUpperThird) this.list.scrollTop = at.top - clientHeight / 3;
+    if (isFirst && at.top + at.height > clientHeight) this.list.scrollTop = at.top - clientHeight / 3;
     else if (at.top < scrollTop + HEAD) this.list.scrollTop = at.top - HEAD;
     else if (at.top + at.height > scrollTop + clientHeight) this.list.scrollTop = at.top + at.height - clientHeight;
     this.render();

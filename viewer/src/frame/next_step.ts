@@ -1,5 +1,6 @@
 import { rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
+import { isOpenCl } from "../document/family";
 import { operation, ORIGIN } from "../document/waits";
 import { copyText, count, h, percent, plural, prose, sentence } from "../dom";
 import { producersOf } from "./waits";
@@ -8,9 +9,10 @@ import { producersOf } from "./waits";
 const MOST = 3;
 /** Waits of a line are named from this share of the kernel's on, in percent. */
 const LEAST = 10;
-/** Files that OpenCL programs are written in: what runs them can be observed. */
-const OPENCL = /\.(cl|ocl|clh)$|^[^.]*$/i;
-const OBSERVE = "kernlens capture --observe -- APP";
+/** The application that a capture saw is observed as a whole; a file that kernlens compiled is observed alone. */
+const CAPTURE = "kernlens capture --observe -- APP";
+/** Words that shells take as they are. */
+const PLAIN = /^[\w@%+=:,./-]+$/;
 
 /** What is known of a line that no rule of advice speaks of: what its instructions are and wait for, and what tells more. The
  * sentence's command stands in backticks; null where there is nothing to add. */
@@ -36,21 +38,41 @@ export function nextOf(kernel: Kernel, key: number): { words: string; command: s
     parts.push(`It waits ${plural(cycles, "cycle")} (${percent(cycles, waits.sum)}% of all), most for the ${words}${of} (${ORIGIN}).`);
   }
   const isTextless = missing.advice === "the source text is not known";
-  // Why a file has no text names the folder, where that is known.
-  const root = /--source-root \S+/.exec(kernel.program.files.find(({ path }) => key >= 0 && path === files[places.keyFile[key]])?.missing ?? "")?.[0] ?? "--source-root DIR";
-  if (isTextless) parts.push(`To see and judge its source: add \`${root}\`.`);
-  const isOpenCl = key >= 0 && OPENCL.test(files[places.keyFile[key]].replace(/^.*\//, ""));
-  if (isTextless || observed !== null || !isOpenCl) return { words: parts.join(" "), command: isTextless ? root : null };
-  parts.push(`\`${OBSERVE}\` counts how often it runs, and on which addresses.`);
-  return { words: parts.join(" "), command: OBSERVE };
+  const path = key < 0 ? "" : files[places.keyFile[key]];
+  const root = isTextless ? rootOf(kernel, path) : null;
+  if (root !== null) parts.push(`To see and judge its source: add \`${root}\`.`);
+  if (isTextless || observed !== null || key < 0) return { words: parts.join(" "), command: root };
+  const command = observing(kernel, path);
+  if (command !== null) parts.push(`\`${command}\` counts how often it runs, and on which addresses.`);
+  return { words: parts.join(" "), command };
 }
 
-/** The row for an answer without advice: what is known, the command that tells more, and the panel that tries build options. */
-export function nextStep(kernel: Kernel, key: number, tries: (() => void) | null): HTMLElement {
+/** The option that may bring a file's text: why it has none names the folder, where that is known. None is of use to a file without a
+ * name, or where folders were looked in already. */
+function rootOf({ program }: Kernel, path: string): string | null {
+  return /--source-root \S+/.exec(program.files.find((file) => file.path === path)?.missing ?? "")?.[0] ?? null;
+}
+
+/** The command that counts what a kernel does on data, in an interpreter of OpenCL for sub-groups as Intel's GPUs have them; null for
+ * other kernels. */
+function observing({ program, name }: Kernel, path: string): string | null {
+  if (program.register_bytes === null || !isOpenCl(path)) return null;
+  if (program.command === null) return CAPTURE;
+  const [file, kernel] = [path, name].map(quoted);
+  return `kernlens observe ${file} --kernel ${kernel}${program.device === null ? "" : ` --device ${quoted(program.device)}`} --size N`;
+}
+
+function quoted(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The row for an answer without advice: what is known, the command that tells more, the panel that tries build options, and what
+ * leads to advice `elsewhere`. */
+export function nextStep(kernel: Kernel, key: number, tries: (() => void) | null, elsewhere: readonly HTMLElement[] = []): HTMLElement {
   const { missing } = kernel;
   const { words, command } = nextOf(kernel, key);
-  const why = missing.advice === null ? "No rule of advice speaks of this kernel." : sentence(`no advice: ${missing.advice}`);
+  const why = missing.advice === null ? `No rule of advice speaks of this ${elsewhere.length > 0 ? "line" : "kernel"}.` : sentence(`no advice: ${missing.advice}`);
   const told = h("span", { class: "told", role: "status" });
   const copy = command === null ? null : h("button", { class: "tool", type: "button", title: `Copy ${command}`, onclick: () => void copyText(command, (words) => told.replaceChildren(words)) }, "Copy command");
-  return h("p", { class: "next" }, h("span", { title: `${words} ${why}` }, ...prose(words === "" ? why : words)), " ", copy, tries === null ? null : h("button", { class: "tool", type: "button", onclick: tries }, "Try build options"), told);
+  return h("p", { class: "next" }, h("span", { title: `${words} ${why}` }, ...prose(words === "" ? why : words)), " ", copy, tries === null ? null : h("button", { class: "tool", type: "button", onclick: tries }, "Try options"), ...elsewhere, told);
 }

@@ -3,12 +3,13 @@ import type { Text } from "@codemirror/state";
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
 import type { Diagnostic, FileInfo } from "../document/schema";
-import { brief, count, visible } from "../dom";
+import { brief, count, sentence, visible } from "../dom";
 import type { Light } from "../lighting";
 import { foldAgain, gaps } from "./gaps";
 import { LANGUAGE } from "./language";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { type Matched, matched, textOf } from "./lines";
+import { loopedOf } from "./loops";
 import { Linked, type Surroundings } from "./linked";
 import { type EditActions, Pane } from "./pane";
 import { problems, show } from "./problems";
@@ -75,7 +76,7 @@ export class SourcePane extends Linked {
           return new Cell(`${line} ${shade} ${value} ${share} ${depth} ${change} ${isChanged}`, this.sourceClasses(line, around), () => [
             part(isChanged ? "ln changed" : "ln", String(line + 1)),
             ...(advised.size > 0 ? [tip(advised.get(key))] : []),
-            ...(weights.hasLoops ? [loopMark(depth)] : []),
+            ...(weights.hasLoops ? [loopMark(depth, depth === 0 ? "" : loopedOf(this.kernel, key))] : []),
             ...(change !== null ? [badge(change)] : [part(`heat ${shadeClass(shade)}`, value), part(`heat share ${shadeClass(shade)}`, share)]),
           ]);
         }),
@@ -203,8 +204,8 @@ function tip(sentence: string | undefined): HTMLElement {
 }
 
 /** How many loops a line is in: `↻`, `↻2`. */
-function loopMark(depth: number): HTMLElement {
+function loopMark(depth: number, words: string): HTMLElement {
   const mark = part("rounds", depth === 0 ? "" : `↻${depth === 1 ? "" : depth}`);
-  if (depth > 0) mark.title = depth === 1 ? "In a loop" : `In ${depth} loops`;
+  if (depth > 0) mark.title = sentence(words.slice(2));
   return mark;
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kernlens.analysis.machine_accesses import machine_accesses
-from kernlens.analysis.observed_causes import causes_of_kernel
+from kernlens.analysis.observed_causes import Cause, causes_of_kernel
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.model.behaviour import LOCAL, UNITS, Behaviour, ObservedAccess, ObservedRequest
 from kernlens.model.kernel import Kernel
@@ -26,7 +27,8 @@ def observed_columns(program: Program, kernel: Kernel, places: Places, *, is_red
     ``sentences`` say what the counts are; ``faults`` are sentences, left out where the source is redacted. ``file``, ``line``
     and the counts have an entry for each line that ran: ``runs`` by work-items, ``moved`` bytes of global memory, ``idle``
     lanes of a sub-group on average, 0 where they are not known. ``words`` has the sentences on each line, ``requests`` the
-    costliest request of each of its accesses. The lines are numbered among the kernel's ``places``, those too that have no
+    costliest request of each of its accesses. ``cause`` is what wastes most, ``row`` its entry among the lines; null where
+    nothing wastes much. The lines are numbered among the kernel's ``places``, those too that have no
     code.
     """
     observed = observed_code(kernel)
@@ -36,7 +38,8 @@ def observed_columns(program: Program, kernel: Kernel, places: Places, *, is_red
         places.number(SourcePlace(path, line))
     lines = [(file, counts) for key, counts in observed.lines.items() if (file := places.file(key[0])) is not None]
     told: dict[Line, list[str]] = {}
-    for cause in causes_of_kernel(program, kernel):
+    causes = causes_of_kernel(program, kernel)
+    for cause in causes:
         if cause.place is not None:
             sentences = told.setdefault((cause.place.path, cause.place.line), [])
             sentences.append(f"{cause_words(cause)}. Try: {cause.action}")
@@ -48,6 +51,7 @@ def observed_columns(program: Program, kernel: Kernel, places: Places, *, is_red
     return {
         "sentences": list(observed_sentences(observed)),
         "faults": faults,
+        "cause": _first(causes, [(counts.place.path, counts.place.line) for _, counts in lines]),
         "file": [file for file, _ in lines],
         "line": deltas(counts.place.line for _, counts in lines),
         "runs": [counts.runs for _, counts in lines],
@@ -59,6 +63,14 @@ def observed_columns(program: Program, kernel: Kernel, places: Places, *, is_red
         ],
         "requests": [requests.get((counts.place.path, counts.place.line), []) for _, counts in lines],
     }
+
+
+def _first(causes: Iterable[Cause], lines: Sequence[Line]) -> dict[str, Any] | None:
+    """Return the first cause on one of the lines, the costliest."""
+    for cause in causes:
+        if cause.place is not None and (line := (cause.place.path, cause.place.line)) in lines:
+            return {"row": lines.index(line), "words": cause_words(cause), "action": cause.action}
+    return None
 
 
 def _requests(observed: ObservedCode) -> dict[Line, list[dict[str, Any]]]:

@@ -17,6 +17,7 @@ from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, OF_FAMILIES, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.source_path import is_nameless
 from kernlens.model.spills import SPILLED_BYTES, spill_messages
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.model.stages import stage_named
@@ -36,6 +37,7 @@ _NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
 #: What ``kernlens stages`` adds by itself, among other options.
 _ADDED = re.compile(rf"(^|\s){LINE_OPTIONS[0]}(?=\s|$)")
 _LEFT_OUT = "source text was left out of this document"
+_NOT_KEPT_TEXT = "its compiler was given a text without a file's name, and that was not kept"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
 
 
@@ -180,7 +182,8 @@ class ProgramEntries:
         sources = [*program.sources, *program.unread_sources]
         known = {source.path for source in sources}
         named = dict.fromkeys(path for kernel in kernels for path in _paths(kernel) if path not in known)
-        return [*map(self._file, sources), *(self._file(Source(path, "", unread=_NOT_AT_HAND)) for path in named)]
+        missing = [Source(path, "", unread=_NOT_KEPT_TEXT if is_nameless(path) else _NOT_AT_HAND) for path in named]
+        return [*map(self._file, sources), *map(self._file, missing)]
 
     def _file(self, source: Source) -> dict[str, Any]:
         text = source.text.replace("\r\n", "\n")

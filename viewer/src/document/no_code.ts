@@ -1,0 +1,21 @@
+/** The machine code of a kernel that has none, as a chunk has it. */
+export const NO_CODE = {
+  text: "",
+  size: [],
+  opcode: [],
+  op: [],
+  place: [],
+  flags: [],
+  id: null,
+  block: [],
+  depth: [],
+  targets: [],
+  wait: { row: [], back: [] },
+  distance: [],
+  message: { row: [], kind: [], kinds: [] },
+  live: null,
+  peak: null,
+  use: null,
+  cycles: null,
+  samples: null,
+};
