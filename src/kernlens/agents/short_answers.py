@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kernlens.model.compiler_options import LINE_TABLES
 from kernlens.model.figures import EVERY_FIGURE, LINE_ORDERS, STATED, figure_named
 from kernlens.model.spills import COUNTED_SPILLS
 
 Document = dict[str, Any]
 #: Keys of a program that each of its kernels gets, unless all have the same: then they stand once, beside the list.
-_OF_PROGRAMS = ("program", "device", "toolchain")
+_OF_PROGRAMS = ("program", "device", "toolchain", "build_options")
 #: Keys that say no more than others beside them: origins and proofs of figures, the names of files in two forms.
 _LEFT_OUT = frozenset(
     {
@@ -64,6 +65,7 @@ def _kernels(document: Document) -> list[Document]:
             "program": program["name"] if program["name"] != kernel["name"] else None,
             "device": program.get("device") or kernel.get("device"),
             "toolchain": program.get("toolchain"),
+            "build_options": (program.get("build_options") or "").partition(LINE_TABLES)[0].strip(),
             **{key: value for key, value in kernel.items() if key != "name"},
         }
         for program in document["programs"]
@@ -222,6 +224,7 @@ def _compared(document: Document, values: Mapping[str, Any]) -> Document:
         if kernel["old_name"] == kernel["name"]:
             del kernel["old_name"], kernel["paired_by"]
         kernel["device"] = new["device"]
+        kernel["build_options"] = new["build_options"]
         kernel["figures"] = {each["metric"]: [each["old"], each["new"]] for each in kernel["figures"]}
         if old["device"] != new["device"]:
             kernel["old_device"] = old["device"]
@@ -253,7 +256,7 @@ def _advised(document: Document, values: Mapping[str, Any]) -> Document:
     ]
     unread = [{"kernel": each["kernel"], "reason": each["reason"]} for each in document["kernels"] if each["reason"]]
     start = [
-        {"line": _place(each), **{key: each[key] for key in ("kernel", "sentence", "action", "share")}}
+        {"line": _place(each), **{key: each[key] for key in ("kernel", "build_options", "sentence", "action", "share")}}
         for each in document["start_here"]
     ]
     kernels = document["kernels"]
