@@ -6,6 +6,7 @@ Ranked before it is cut, across all programs: what is left out of a cut list is 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,12 +31,16 @@ _LEFT_OUT = frozenset(
         "line_table",
     }
 )
-#: What memory a kernel takes that did not fit elsewhere, by which kernels are ranked where nothing else is asked for.
-_SPILLS = tuple(
-    figure.key for figure in EVERY_FIGURE if re.fullmatch(r"(?:spill|scratch|private|local).*_bytes", figure.key)
+#: What a kernel spills, and what other memory it takes that did not fit elsewhere, by which kernels are ranked where nothing
+#: else is asked for.
+_SPILLS, _BESIDE = (
+    tuple(figure.key for figure in EVERY_FIGURE if re.fullmatch(rf"(?:{kinds}).*_bytes", figure.key))
+    for kinds in ("spill", "scratch|private|local")
 )
 #: The figures of kernels that stand in short answers where they are known.
 _OF_KERNEL = tuple(figure.key for figure in (*STATED, *COUNTED_SPILLS))
+#: Mnemonics of a line that are counted, the most frequent ones.
+_OPCODES = 6
 _SPACES = re.compile(r"\s+")
 
 
@@ -96,7 +101,11 @@ def _inspected(document: Document, values: Mapping[str, Any]) -> Document:
         kernels = _ranked(kernels, lambda each: sign * (each.get(figure.key) or 0))
     else:
         kernels = _ranked(
-            kernels, lambda each: max(each.get(key) or 0 for key in _SPILLS), lambda each: each.get("code_size")
+            kernels,
+            # Of some it is only known that they spill.
+            lambda each: max(int(each.get("has_spills") or 0), *(each.get(key) or 0 for key in _SPILLS)),
+            lambda each: max(each.get(key) or 0 for key in _BESIDE),
+            lambda each: each.get("code_size"),
         )
     for each in kernels:
         limits = each.pop("launch_limits", None)
@@ -179,6 +188,8 @@ def _instructions(kernels: Sequence[Document], document: Document, values: Mappi
         {
             **_head(kernel),
             "accesses": kernel.get("accesses"),
+            "total": len(kernel["instructions"]),
+            "opcodes": dict(Counter(each["opcode"] for each in kernel["instructions"]).most_common(_OPCODES)),
             "instructions": [
                 {
                     "offset": hex(each["offset"]),
