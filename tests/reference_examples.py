@@ -153,6 +153,7 @@ EXAMPLES = {
     "kernlens.errors.NotFoundError": 'kernlens.load("examples/kernels/blurr.bin")',
     "kernlens.errors.UnknownKernelError": 'program.kernels["blurr"]',
     "kernlens.errors.UnknownCostError": 'kernel.costs["spils"]',
+    "kernlens.errors.UnknownColumnError": 'program.kernels.table["spils"]',
     "kernlens.errors.NoDeviceError": 'kernlens.annotate("examples/kernels/blur.cl")',
     "kernlens.errors.OutputError": 'kernlens.compile("examples/kernels/tone.cl", "dg2", recording="/nowhere/tone.klens")',
     "kernlens.errors.FormatError": "kernlens.load(damaged)",

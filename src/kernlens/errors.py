@@ -116,6 +116,22 @@ class UnknownCostError(NotFoundError, KeyError):
         return bounded(f"there is no cost {self.name!r} of this code; {hint}")
 
 
+class UnknownColumnError(NotFoundError, KeyError):
+    """A ``name`` that is none of the ``known`` columns of a table. It is a KeyError too: columns and rows are mappings."""
+
+    def __init__(self, name: object, known: Collection[str]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(name, known)
+
+    def __str__(self) -> str:
+        if isinstance(self.name, int):
+            return f"a table has columns by their names; list(table)[{self.name}] is a row"
+        near = likeliest(str(self.name), self.known)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(self.known)}"
+        return bounded(f"there is no column {self.name!r}; {hint}")
+
+
 class AmbiguousKernelError(NotFoundError):
     """A ``name`` that is a part of the names of several kernels, ``titles``."""
 
@@ -123,7 +139,7 @@ class AmbiguousKernelError(NotFoundError):
         more = f" and {len(titles) - 4:,} more" if len(titles) > 4 else ""
         super().__init__(
             f"{name!r} is a part of the names of {len(titles):,} kernels: {', '.join(titles[:4])}{more}; "
-            f"give more of the name, or a pattern for all of them ('*{name}*')"
+            f"give more of the name, or a pattern for all of them ('*{name.strip('*')}*')"
         )
 
 

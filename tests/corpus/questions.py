@@ -330,7 +330,8 @@ async def _asked(folder: Path, facts: Facts, questions: Sequence[Question]) -> l
     answers = []
     async with Client(stdio_client(parameters(folder))) as client:
         listed = await client.list_tools()
-        size = len(json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools]))
+        tools = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools]
+        size = len(json.dumps(tools, separators=(",", ":")))
         print(f"the list of tools has {size:,} bytes")
         for question in questions:
             tool, arguments = question.call

@@ -147,6 +147,8 @@ def _checked(name: str, arguments: Mapping[str, Any]) -> tuple[Tool, Mapping[str
         SPELLINGS[key] if key not in known and SPELLINGS.get(key) in known else key: value
         for key, value in arguments.items()
     }
+    lines = [each.name for each in tool.arguments if each.schema is None and type(arguments.get(each.name)) is int]
+    arguments = {**arguments, **{name: str(arguments[name]) for name in lines}}
     error = best_match(Draft202012Validator(tool.input_schema(PAGING)).iter_errors(arguments))
     if error is not None:
         where = f"the argument {error.path[0]}" if error.path else "the arguments"

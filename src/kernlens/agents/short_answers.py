@@ -6,15 +6,17 @@ Ranked before it is cut, across all programs: what is left out of a cut list is 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kernlens.model.compiler_options import LINE_TABLES
 from kernlens.model.figures import EVERY_FIGURE, LINE_ORDERS, STATED, figure_named
 from kernlens.model.spills import COUNTED_SPILLS
 
 Document = dict[str, Any]
 #: Keys of a program that each of its kernels gets, unless all have the same: then they stand once, beside the list.
-_OF_PROGRAMS = ("program", "device", "toolchain")
+_OF_PROGRAMS = ("program", "device", "toolchain", "build_options")
 #: Keys that say no more than others beside them: origins and proofs of figures, the names of files in two forms.
 _LEFT_OUT = frozenset(
     {
@@ -29,12 +31,16 @@ _LEFT_OUT = frozenset(
         "line_table",
     }
 )
-#: What memory a kernel takes that did not fit elsewhere, by which kernels are ranked where nothing else is asked for.
-_SPILLS = tuple(
-    figure.key for figure in EVERY_FIGURE if re.fullmatch(r"(?:spill|scratch|private|local).*_bytes", figure.key)
+#: What a kernel spills, and what other memory it takes that did not fit elsewhere, by which kernels are ranked where nothing
+#: else is asked for.
+_SPILLS, _BESIDE = (
+    tuple(figure.key for figure in EVERY_FIGURE if re.fullmatch(rf"(?:{kinds}).*_bytes", figure.key))
+    for kinds in ("spill", "scratch|private|local")
 )
 #: The figures of kernels that stand in short answers where they are known.
 _OF_KERNEL = tuple(figure.key for figure in (*STATED, *COUNTED_SPILLS))
+#: Mnemonics of a line that are counted, the most frequent ones.
+_OPCODES = 6
 _SPACES = re.compile(r"\s+")
 
 
@@ -64,6 +70,7 @@ def _kernels(document: Document) -> list[Document]:
             "program": program["name"] if program["name"] != kernel["name"] else None,
             "device": program.get("device") or kernel.get("device"),
             "toolchain": program.get("toolchain"),
+            "build_options": (program.get("build_options") or "").partition(LINE_TABLES)[0].strip(),
             **{key: value for key, value in kernel.items() if key != "name"},
         }
         for program in document["programs"]
@@ -94,7 +101,11 @@ def _inspected(document: Document, values: Mapping[str, Any]) -> Document:
         kernels = _ranked(kernels, lambda each: sign * (each.get(figure.key) or 0))
     else:
         kernels = _ranked(
-            kernels, lambda each: max(each.get(key) or 0 for key in _SPILLS), lambda each: each.get("code_size")
+            kernels,
+            # Of some it is only known that they spill.
+            lambda each: max(int(each.get("has_spills") or 0), *(each.get(key) or 0 for key in _SPILLS)),
+            lambda each: max(each.get(key) or 0 for key in _BESIDE),
+            lambda each: each.get("code_size"),
         )
     for each in kernels:
         limits = each.pop("launch_limits", None)
@@ -177,6 +188,8 @@ def _instructions(kernels: Sequence[Document], document: Document, values: Mappi
         {
             **_head(kernel),
             "accesses": kernel.get("accesses"),
+            "total": len(kernel["instructions"]),
+            "opcodes": dict(Counter(each["opcode"] for each in kernel["instructions"]).most_common(_OPCODES)),
             "instructions": [
                 {
                     "offset": hex(each["offset"]),
@@ -222,6 +235,7 @@ def _compared(document: Document, values: Mapping[str, Any]) -> Document:
         if kernel["old_name"] == kernel["name"]:
             del kernel["old_name"], kernel["paired_by"]
         kernel["device"] = new["device"]
+        kernel["build_options"] = new["build_options"]
         kernel["figures"] = {each["metric"]: [each["old"], each["new"]] for each in kernel["figures"]}
         if old["device"] != new["device"]:
             kernel["old_device"] = old["device"]
@@ -253,7 +267,7 @@ def _advised(document: Document, values: Mapping[str, Any]) -> Document:
     ]
     unread = [{"kernel": each["kernel"], "reason": each["reason"]} for each in document["kernels"] if each["reason"]]
     start = [
-        {"line": _place(each), **{key: each[key] for key in ("kernel", "sentence", "action", "share")}}
+        {"line": _place(each), **{key: each[key] for key in ("kernel", "build_options", "sentence", "action", "share")}}
         for each in document["start_here"]
     ]
     kernels = document["kernels"]

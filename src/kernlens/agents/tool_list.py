@@ -85,9 +85,9 @@ TOOLS = (
     ),
     Tool(
         "diff",
-        "What changed: two paths; or one path with two devices, toolchains or options; or git revisions of sources in path.",
+        "What changed: two paths; or one path with two devices, toolchains or options; or git revisions of sources.",
         (
-            _path("one or two"),
+            _path("one or two; none with git: the server's folder", is_required=False),
             *_COMPILED,
             Argument("git", "OLD..NEW, or OLD against the working tree", "--git",
                      {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_./~^-]{0,200}$"}),

@@ -108,7 +108,9 @@ class Tool:
     def answer(self, values: Mapping[str, Any], allowed: AllowedPaths, verb: ConfinedVerb) -> Answer:
         """Return the verb's answer for arguments that fit the schema, in short unless it is asked for in full. Raises
         KernlensError."""
-        named = values.get("path", [])
+        named = values.get("path", allowed.paths[0] if "git" in values else [])
+        if not named:
+            raise KernlensError(f"'path' is missing: {self.name} needs it, unless git has revisions")
         paths = [allowed.resolved(path) for path in ([named] if isinstance(named, str) else named)]
         words = {
             argument.name: list(argument.words(values[argument.name], allowed))

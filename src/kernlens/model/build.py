@@ -239,6 +239,13 @@ class Build:
         return self.options[: named.start()].rstrip() if is_added else self.options
 
     @property
+    def stated_options(self) -> str | None:
+        """``own_options`` without the one that kernlens adds for line tables: they tell variants of a source apart."""
+        if self.own_options is None:
+            return None
+        return " ".join(word for word in self.own_options.split(" ") if word != LINE_TABLES).strip()
+
+    @property
     def toolchain_title(self) -> str | None:
         """The versions of driver and compiler for a person; None if they are not known."""
         return self.toolchain.title if self.toolchain else None
@@ -282,10 +289,9 @@ class Build:
     def made_by(self) -> str:
         """The toolchain and the options that tell it from other builds of its source: ``toolchain system, options -DN=3``;
         empty if neither is known. The option that is added for line tables is left out."""
-        words = [word for word in (self.own_options or "").split(" ") if word != LINE_TABLES]
-        options = " ".join(words).strip()
+        options = [f"options {self.stated_options}"] if self.stated_options else []
         toolchain = [f"toolchain {self.toolchain.name}"] if self.toolchain else []
-        return ", ".join([*toolchain, *([f"options {options}"] if options else [])])
+        return ", ".join([*toolchain, *options])
 
     @property
     def told_failure(self) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from kernlens.dataclass import dataclass, in_short
-from kernlens.errors import UnsupportedError
+from kernlens.errors import NearestNames, UnknownColumnError, UnsupportedError
 
 if TYPE_CHECKING:  # Neither comes with types of its own everywhere, nor is needed for anything else.
     import pandas
@@ -21,7 +21,17 @@ if TYPE_CHECKING:  # Neither comes with types of its own everywhere, nor is need
 Cell = str | int | float | bool | None
 
 
-class Tabular:
+_Value = TypeVar("_Value")
+
+
+class _Named(dict[str, _Value]):
+    """A mapping of names of columns that offers the nearest in place of one that is none."""
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise UnknownColumnError(name, self)
+
+
+class Tabular(NearestNames):
     """An answer that has a ``table``, which data frames take."""
 
     __slots__ = ()
@@ -53,6 +63,9 @@ class Table(Tabular):
     columns: Mapping[str, Sequence[Cell]]
     kinds: Mapping[str, type]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", _Named(self.columns))
+
     @classmethod
     def of_rows(cls, kinds: Mapping[str, type], rows: Iterable[Sequence[Cell]]) -> Table:
         """Return the table of these rows, whose values are in the order of ``kinds``."""
@@ -76,7 +89,7 @@ class Table(Tabular):
     def __iter__(self) -> Iterator[dict[str, Cell]]:
         """Yield each row, its values by the names of their columns."""
         names = tuple(self.columns)
-        return (dict(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True))
+        return (_Named(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True))
 
     @property
     def table(self) -> Table:

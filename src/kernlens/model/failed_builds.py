@@ -10,6 +10,8 @@ from kernlens.errors import telling_line
 
 if TYPE_CHECKING:
     from kernlens.model.build import Build
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.program import Program
 
 #: Characters of a compiler's message that a line shows.
 _LONGEST = 240
@@ -65,6 +67,18 @@ def failure_words(build: Build) -> str:
     toolchain = f" by {build.toolchain.name}" if build.toolchain else ""
     told = f"{build.title} for {build.device or 'an unknown device'}{toolchain}: {failure_reason(build)}"
     return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 3]}..."
+
+
+def read_builds(
+    places: Iterable[tuple[Program, Kernel]], failed: Iterable[FailedBuilds]
+) -> list[tuple[Program, Kernel]]:
+    """Return the kernels of a baseline whose programs did not fail to build now: a kernel of those is unread, not missing."""
+    lost = {_identity(build) for group in failed for build in group.builds}
+    return [place for place in places if _identity(place[0].build) not in lost]
+
+
+def _identity(build: Build) -> tuple[str, str | None, str | None]:
+    return build.name, build.device, build.stated_options
 
 
 def failure_reason(build: Build) -> str:

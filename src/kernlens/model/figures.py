@@ -291,8 +291,9 @@ def _value(kernel: Measured, figure: Figure) -> int | None:
     return figure.read(kernel)
 
 
-def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
+def notes_on_unknown(values: Iterable[Mapping[str, object]], shown: Collection[Figure] | None = None) -> list[str]:
+    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it, of
+    those that are ``shown``; None: of all."""
     own = [
         figure.key for figure in OF_FAMILIES if figure not in OF_LAUNCHES
     ]  # What a family does not have is not unknown.
@@ -301,6 +302,7 @@ def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES
         if figure.unknown
+        and (shown is None or figure in shown)
         and not figure.is_detail
         and any(figure.key in row and row[figure.key] is None for row in rows)
     ]

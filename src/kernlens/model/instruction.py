@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import overload
 
 from kernlens.dataclass import dataclass, field, in_short
-from kernlens.errors import NearestNames
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.effects import Effects, Route
 from kernlens.model.hash_trailer import HashTrailer
@@ -53,7 +52,7 @@ class Instruction:
         return self._of.kinds[self.index]
 
 
-class Instructions(NearestNames, Tabular, Sequence[Instruction]):
+class Instructions(Tabular, Sequence[Instruction]):
     """A kernel's instructions in the order of their offsets.
 
     ``trailing`` is the number of bytes after the last instruction that are too few for another, ``trailer`` what the compiler

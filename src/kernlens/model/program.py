@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Other = TypeVar("Other")
 
 
-class Kernels(NearestNames, Tabular):
+class Kernels(Tabular):
     """A program's kernels: ``for kernel in program.kernels`` gives each, ``program.kernels["blur"]`` the one of this name;
     a name that is none raises UnknownKernelError, with the nearest names.
 

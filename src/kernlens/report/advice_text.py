@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernlens.analysis.kernel_notes import kernel_notes
 from kernlens.analysis.lanes.kernel_accesses import kernel_accesses
@@ -18,6 +18,7 @@ from kernlens.report.behaviour_words import COUNTED, cause_words
 from kernlens.report.bound_words import about_kernel
 from kernlens.report.describe import kernel_heading, kernel_words, plural
 from kernlens.report.failure_lines import failed_lines
+from kernlens.report.program_titles import variant_words
 from kernlens.report.start_words import LEAST
 from kernlens.report.style import cut, style
 
@@ -33,7 +34,8 @@ def advice_lines(
     """Yield the advice, kernel by kernel, how many kernels most rules could not judge, what ``failed``, and a line that sums it
     up. ``is_tried``: other build options are compared behind it."""
     ranked = ranked_causes(kernels)
-    yield from _start_lines(ranked)
+    variants = variant_words(each.program for each in kernels)
+    yield from _start_lines(ranked, variants)
     of_kernel: dict[int, list[RankedCause]] = {}
     for entry in ranked:
         of_kernel.setdefault(id(entry.kernel), []).append(entry)
@@ -42,7 +44,8 @@ def advice_lines(
         is_judged = bool(each.kernel.code_size) and each.kernel.advice_reason is None
         if not entries and not (is_judged and (len(kernels) <= _FEW or any(kernel_notes(each)))):
             continue
-        yield style(kernel_heading(each.program, each.kernel), bold=True)
+        variant = variants.get(id(each.program))
+        yield style(f"{kernel_heading(each.program, each.kernel)}{f' ({variant})' if variant else ''}", bold=True)
         texts = each.program.source_lines
         for entry in entries:
             yield from _cause_lines(entry) if entry.cause is not None else ()
@@ -98,7 +101,7 @@ def _on_data(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
     )
 
 
-def _start_lines(ranked: Sequence[RankedCause]) -> Iterator[str]:
+def _start_lines(ranked: Sequence[RankedCause], variants: Mapping[int, str]) -> Iterator[str]:
     """Yield the causes to start at, if several kernels have some."""
     if len({id(entry.kernel) for entry in ranked}) < LEAST:
         return
@@ -107,7 +110,9 @@ def _start_lines(ranked: Sequence[RankedCause]) -> Iterator[str]:
     for number, entry in enumerate(ranked[:MOST], 1):
         place = entry.place
         where = f", {place.path.rpartition('/')[2]}:{place.line}" if place is not None else ""
-        program = f" ({entry.program.name})" if len(names) > 1 else ""
+        which = [entry.program.name] if len(names) > 1 else []
+        which += filter(None, [variants.get(id(entry.program))])
+        program = f" ({' '.join(which)})" if which else ""
         yield f"  {number}. {kernel_words(entry.kernel)}{program}{where}: {entry.evidence}"
         yield f"     {entry.action}" + (style(f" ({entry.worth})", dim=True) if entry.worth else "")
     yield ""

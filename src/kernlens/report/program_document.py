@@ -176,11 +176,12 @@ def _program(program: Program) -> Document:
 
 
 def place_document(program: Program) -> Document:
-    """Return the keys of a program that stand with each of its kernels in the documents of ``diff`` and ``check``."""
+    """Return the keys of a program that stand with each of its kernels in the documents of verbs that judge kernels."""
     return {
         "program": program.name,
         "device": program.device.name if program.device else None,
         **toolchain_keys(program.build),
+        "build_options": program.build.stated_options,
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words
 
@@ -39,6 +38,20 @@ def stable_titles(programs: Iterable[Program], locate: Callable[[str], str] = st
     return _unique(each, title)
 
 
+def variant_words(programs: Iterable[Program]) -> dict[int, str]:
+    """Return the build options by each program's id, of those that several programs of one name and device do not share:
+    the variants of a source. Of the others nothing."""
+    groups: dict[tuple[str, str], dict[int, Program]] = {}
+    for program in programs:
+        groups.setdefault((program.name, device_words(program)), {})[id(program)] = program
+    return {
+        key: program.build.stated_options or ""
+        for group in groups.values()
+        if len({program.build.stated_options for program in group.values()}) > 1
+        for key, program in group.items()
+    }
+
+
 def source_path(program: Program) -> str:
     """Return the path of a program's main source, as the caller or the recording names it; empty if it is not known."""
     return program.build.path or next(filter(None, program.build.parts.source_paths), "")
@@ -54,18 +67,12 @@ def by_toolchain(program: Program) -> str:
     return f" by {program.build.toolchain.name}" if program.build.toolchain else ""
 
 
-def _own_options(program: Program) -> str:
-    """Return the build options but for the one that kernlens adds."""
-    words = (program.build.own_options or "").split(" ")
-    return " ".join(word for word in words if word != LINE_OPTIONS[0]).strip()
-
-
 def _unique(programs: Mapping[int, Program], title: Callable[[Program], str]) -> dict[int, str]:
     """Return the titles; those that several programs share with the build options, and a number where these are alike."""
     titles = {key: title(program) for key, program in programs.items()}
     shared = Counter(titles.values())
     for key, program in programs.items():
-        if shared[titles[key]] > 1 and (options := _own_options(program)):
+        if shared[titles[key]] > 1 and (options := program.build.stated_options):
             titles[key] += f" ({options})"
     numbers: Counter[str] = Counter()
     shared = Counter(titles.values())

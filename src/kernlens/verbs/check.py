@@ -25,7 +25,7 @@ from kernlens.formats.budget_file import NAME, BudgetFile
 from kernlens.isa.devices import device as find_device
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.bounds import NO_FAULTS, Rule, Tolerance, bound, tolerance
-from kernlens.model.failed_builds import FailedBuilds, by_path
+from kernlens.model.failed_builds import FailedBuilds, by_path, read_builds
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
@@ -222,7 +222,7 @@ def judged(
         outcome,
         findings=tuple(_with_causes(list(with_hidden_code(findings, pairs)), pairs)),
         new=tuple(_kernels(new)),
-        missing=tuple(_kernels(missing)),
+        missing=tuple(_kernels(read_builds(missing, failed))),
         without_budget=tuple(_kernels(unlimited)),
         idle=tuple(rules.idle),
         # A table that has limits on devices alone has none itself.

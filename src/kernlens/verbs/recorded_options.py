@@ -61,11 +61,12 @@ class SourceSets:
 @dataclass(frozen=True, slots=True)
 class RecordedOptions:
     """The sources of a recording's builds. ``without_source`` are the names of builds whose source is not in the recording,
-    ``failed`` those of builds that failed, which are in no set."""
+    ``failed`` those of builds that failed, which are in no set. ``folder`` is the folder that was searched."""
 
     sources: tuple[SourceSets, ...]
     without_source: tuple[str, ...]
     failed: tuple[str, ...]
+    folder: str = "."
 
     @property
     def notes(self) -> list[str]:
@@ -109,7 +110,10 @@ class RecordedOptions:
     def toml(self) -> str:
         """Return the tables of ``kernlens.toml``, with the notes as comments."""
         tables = [line for each in self.sources if each.path is not None for line in _table(each)]
-        return "\n".join([*(f"# {_comment(note)}" for note in self.notes), *tables, ""]).lstrip("\n")
+        belongs = (
+            f"kernlens.toml of the folder {os.path.basename(os.path.abspath(self.folder))}, from which the paths are"
+        )
+        return "\n".join([*(f"# {_comment(note)}" for note in (belongs, *self.notes)), *tables, ""]).lstrip("\n")
 
 
 def recorded_options(recording: str | os.PathLike[str], folder: str | os.PathLike[str] = ".") -> RecordedOptions:
@@ -138,7 +142,7 @@ def recorded_options(recording: str | os.PathLike[str], folder: str | os.PathLik
         _source([(text, files.get(text), own) for text in texts for own in builds[text]], base)
         for texts in of_file.values()
     ]
-    return RecordedOptions(tuple(sources), tuple(without), tuple(failed))
+    return RecordedOptions(tuple(sources), tuple(without), tuple(failed), os.fspath(folder))
 
 
 def _files_in(texts: Collection[str], base: str) -> dict[str, tuple[str, str]]:

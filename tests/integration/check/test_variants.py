@@ -103,6 +103,41 @@ def test_advise_says_what_it_looked_at(folder: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("2 of 2 variants, 2 kernels, 0 unread: ")
 
 
+def test_variants_are_told_apart_by_their_options(folder: Path) -> None:
+    last_line(folder, 0)
+    advised = kernlens("advise", "rows.cl", "--device", "dg2", cwd=folder).stdout
+    kernels = json.loads(kernlens("advise", "rows.cl", "--device", "dg2", "--json", cwd=folder).stdout)["kernels"]
+    assert [each["build_options"] for each in kernels] == ["-DROWS=8", "-DROWS=32"]
+    assert [f"rows on dg2 (12.55.8) ({each['build_options']})" in advised for each in kernels] == [True, True]
+
+
+def test_what_does_not_compile_is_not_missing_and_what_is_missing_has_its_path(folder: Path) -> None:
+    (folder / "k").mkdir()
+    (folder / "k/rows.cl").write_text(SOURCE)
+    (folder / "k/other.cl").write_text("kernel void other(global float* a) { a[0] = 1; }")
+    (folder / "kernlens.toml").write_text('[source."k/rows.cl".define]\nROWS = [8, 32]\n')
+    words = ["k", "--device", "dg2", "--baseline", "base.klens", "--fail-on-missing", "--sarif", "out.sarif"]
+    assert kernlens("sweep", "k", "--device", "dg2", "-o", "base.klens", cwd=folder).returncode == 0
+
+    def results(source: str) -> list[tuple[str, str, str]]:
+        (folder / "k/rows.cl").write_text(source)
+        kernlens("check", *words, cwd=folder)
+        (run,) = json.loads((folder / "out.sarif").read_text())["runs"]
+        return [
+            (
+                each["ruleId"],
+                each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+                each["message"]["text"].partition(" with ")[2][:8],
+            )
+            for each in run["results"]
+        ]
+
+    broken = results(SOURCE.replace("float sum = 0", "float sum = "))
+    assert broken == [("failed-build", "k/rows.cl", "-DROWS=8"), ("failed-build", "k/rows.cl", "-DROWS=3")]
+    renamed = results(SOURCE.replace("rows(", "other_rows("))
+    assert renamed == [("missing", "k/rows.cl", "-DROWS=8"), ("missing", "k/rows.cl", "-DROWS=3")]
+
+
 #: An application that builds one source with related macros, after lines of its own.
 APPLICATION = r"""
 #define CL_TARGET_OPENCL_VERSION 120

@@ -69,6 +69,8 @@ def test_what_does_not_fit_is_an_error_of_the_tool(tmp_path: Path) -> None:
             ("anotate", {}, "there is annotate"),
             ("annotate", {}, "'path' is a required property"),
             ("annotate", {"path": 3}, "argument path"),
+            ("annotate", {"path": "nothing", "line": 3}, "there is no file nothing"),
+            ("diff", {"device": "dg2"}, "'path' is missing"),
             ("annotate", {"path": "/etc/passwd"}, "outside of what this server may read"),
             ("symbols", {"paths": ["nothing"]}, "there is no file nothing"),
         ):

@@ -21,6 +21,23 @@ def test_the_kernel_that_spills_comes_first_whatever_program_it_is_in() -> None:
     assert (answer["device"], answer["toolchain"]) == ("dg2", "T")
 
 
+def test_a_kernel_that_spills_comes_before_private_memory() -> None:
+    programs = [
+        program("private", private_bytes=8192, scratch_bytes=8192),
+        program("unknown", spill_bytes=None, has_spills=True),
+        program("spilling", spill_bytes=64),
+    ]
+    answer = short("inspect", {"schema": 1, "failed_builds": [], "programs": programs}, {})
+    assert [each["kernel"] for each in answer["kernels"]] == ["spilling", "unknown", "private"]
+
+
+def test_a_line_has_the_number_of_its_instructions_by_mnemonic() -> None:
+    instructions = [{"offset": 16 * at, "opcode": name, "text": name} for at, name in enumerate(["send", "add", "add"])]
+    document = {"failed_builds": [], "programs": [program("k", instructions=instructions)]}
+    (kernel,) = short("annotate", document, {"line": "7"})["kernels"]
+    assert (kernel["total"], kernel["opcodes"]) == (3, {"add": 2, "send": 1})
+
+
 def test_a_metric_ranks_and_a_width_ranks_the_other_way() -> None:
     programs = [program("wide", simd=32, sends=1), program("narrow", simd=8, sends=5)]
     document = {"schema": 1, "failed_builds": [], "programs": programs}

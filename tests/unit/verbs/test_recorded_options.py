@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ def tables(folder: Path, *builds: Build) -> dict[str, object]:
     options = recorded_options(record(folder / "app.klens", *builds), folder)
     read_budget_file(options.toml().encode(), "kernlens.toml")
     (folder / "app.klens").unlink()
+    assert options.toml().startswith(f"# kernlens.toml of the folder {os.path.basename(options.folder)}, from which")
     return dict(tomllib.loads(options.toml()).get("source", {}))
 
 
@@ -87,6 +89,7 @@ def test_what_stands_in_no_table_is_named(folder: Path, kernlens: Kernlens) -> N
     ]
     assert done.err.splitlines() == [f"kernlens: {note}" for note in notes]
     assert done.out.splitlines() == [
+        f"# kernlens.toml of the folder {folder.name}, from which the paths are",
         *(f"# {note}" for note in notes),
         "",
         '[source."k/rows.cl"]',

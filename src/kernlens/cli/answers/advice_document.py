@@ -26,6 +26,7 @@ def _start(entry: RankedCause) -> Document:
     place = entry.place
     return {
         "program": entry.program.name,
+        "build_options": entry.program.build.stated_options,
         "kernel": entry.kernel.name,
         "path": place.path if place is not None else None,
         "line": place.line if place is not None else None,

@@ -104,7 +104,8 @@ def _failed_build(build: Build, verdict: Verdict, locate: Callable[[str], str]) 
     """Return a suite of a build that failed, in which nothing but that could be tested."""
     place = error_place(build)
     toolchain = f" by {build.toolchain.name}" if build.toolchain else ""
-    name = f"{locate(place[0]) if place else build.title} on {build.device}{toolchain}"
+    options = f" ({build.stated_options})" if build.stated_options else ""
+    name = f"{locate(place[0]) if place else build.title} on {build.device}{toolchain}{options}"
     element = "skipped" if verdict.allows_failed else "error"
     case = _case(f"{build.name}: build", name, element, failure_words(build), build.log.splitlines(), kind="build")
     return _around(name, [case], [element]), [element]

@@ -6,7 +6,7 @@ A result is the same in two runs if its fingerprint is: source, device, toolchai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
@@ -40,7 +40,10 @@ def sarif_document(
     checked = [finding.program for finding in verdict.findings] + [program for program, _ in verdict.new]
     missing = [program for program, _ in verdict.missing]
     files = dict.fromkeys(map(id, missing), verdict.baseline or "") | dict(files or {})
-    writer = _Results(stable_titles(checked, locate) | stable_titles(missing, locate), locate, files)
+    paths = {program.build.path for program in checked} | {
+        build.path for group in verdict.failed for build in group.builds
+    }
+    writer = _Results(stable_titles(checked, locate) | stable_titles(missing, locate), locate, files, paths - {""})
     told = [finding for finding in verdict.findings if finding.state in _LEVELS]
     rules = {finding.rule: _rule(finding) for finding in told} | {
         kind: {"id": kind, "shortDescription": {"text": f"A kernel is {kind}, compared with the baseline."}}
@@ -81,7 +84,8 @@ def _failed_build(build: Build, level: str, locate: Callable[[str], str], record
     """Return the result of a build that failed, at the first error, or else at its source or recording."""
     path, line = error_place(build) or (recording, 1)
     toolchain = build.toolchain.name if build.toolchain else ""
-    identity = "/".join((build.title, build.device, toolchain, _FAILED_BUILD))
+    options = f" with {build.stated_options}" if build.stated_options else ""
+    identity = "/".join(filter(None, (build.title, build.device, toolchain, build.stated_options, _FAILED_BUILD)))
     location: Document = {"logicalLocations": [{"name": rendered(build.name), "kind": "module"}]}
     if path:
         location["physicalLocation"] = {
@@ -91,7 +95,7 @@ def _failed_build(build: Build, level: str, locate: Callable[[str], str], record
     return {
         "ruleId": _FAILED_BUILD,
         "level": level,
-        "message": {"text": rendered(f"The build failed: {failure_words(build)}.")},
+        "message": {"text": rendered(f"The build{options} failed: {failure_words(build)}.")},
         "locations": [location],
         "partialFingerprints": _fingerprints(identity),
     }
@@ -127,11 +131,13 @@ def _rule(finding: Finding) -> Document:
 
 @dataclass(frozen=True)
 class _Results:
-    """The writer of results: the titles of programs by their ids, how sources are located, and the programs' files."""
+    """The writer of results: the titles of programs by their ids, how sources are located, the programs' files, and the paths
+    of what was compiled for this check."""
 
     titles: Mapping[int, str]
     locate: Callable[[str], str]
     files: Mapping[int, str]
+    paths: Collection[str]
 
     def of(self, place: Place, rule: str, level: str, message: str, line: tuple[str, int] | None = None) -> Document:
         """Return a result at a source line, or where there is none at the source or the binary."""
@@ -156,10 +162,10 @@ class _Results:
                 }
             ]
         }
-        own = program.build.path
-        if path and len(path) < len(own) and end_alike(path, own):
-            path = own  # The line table leaves out the folder in which the source lies.
         path = path or next(_sources(program), None) or self.files.get(id(program))
+        # Line tables, and the recording of a baseline, leave out the folder in which the source lies.
+        whole = [own for own in self.paths if path and len(path) < len(own) and end_alike(path, own)]
+        path = whole[0] if len(whole) == 1 else path
         if path:
             # A code host takes no file without a line.
             location["physicalLocation"] = {

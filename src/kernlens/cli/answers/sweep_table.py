@@ -38,7 +38,7 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
             for row in shown
         ]
         yield from table([*titles, *(column.heading for column in figures)], cells)
-        notes = notes_on_unknown(row.figures for row in shown)
+        notes = notes_on_unknown((row.figures for row in shown), figures)
         yield from (style(f"  {note}", dim=True) for note in notes)
     if len(ordered) > len(shown):
         yield style(f"  and {plural(len(ordered) - len(shown), 'more row')}: --top 0, --csv FILE", dim=True)

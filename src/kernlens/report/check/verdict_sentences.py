@@ -11,9 +11,12 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.verdict import FAILED, Cause, Finding, Place
 from kernlens.report.behaviour_words import fault_sentence
 from kernlens.report.describe import plural
+from kernlens.report.style import cut
 
 #: Faults that are told one by one.
 _NAMED = 20
+#: Characters that are shown of build options.
+_WIDEST = 200
 _LIVE = "GRFs are live there"
 
 
@@ -61,8 +64,9 @@ def side_sentence(kind: str, place: Place, baseline: str | None) -> str:
 def _kernel(place: Place) -> str:
     program, kernel = place
     name = "the code of functions" if kernel.name == PSEUDO_KERNEL else f"kernel '{kernel_title(kernel.name)}'"
-    toolchain = program.build.toolchain
-    by = f", compiled by {toolchain.name}," if toolchain else ""
+    toolchain, options = program.build.toolchain, program.build.stated_options
+    variant = f" with {cut(options, _WIDEST)}" if options else ""
+    by = f", compiled by {toolchain.name}{variant}," if toolchain else ""
     return f"{name} on {program.device or 'an unknown device'}{by}"
 
 

@@ -22,7 +22,6 @@ from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.figure import Figure
 from kernlens.model.figures import shown_figures
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program
 from kernlens.model.trial import Trial
 from kernlens.report.diff.phase_changes import phases_documents
 from kernlens.report.json_text import attributes
@@ -54,8 +53,8 @@ def _pair_document(pair: KernelPair) -> Document:
         "name": pair.new.name,
         "old_name": pair.old.name,
         "paired_by": pair.paired_by.replace(" ", "_"),
-        "old": _program(pair.old_program),
-        "new": _program(pair.new_program),
+        "old": place_document(pair.old_program),
+        "new": place_document(pair.new_program),
     }
 
 
@@ -63,7 +62,7 @@ def _unpaired(entries: Iterable[Unpaired]) -> list[Document]:
     return [
         {
             "kernel": entry.kernel.name if entry.kernel else None,
-            **_program(entry.program),
+            **place_document(entry.program),
             "figures": _stated(entry.kernel) if entry.kernel else [],
         }
         for entry in entries
@@ -104,10 +103,6 @@ def _launches(trial: Trial) -> Document:
 
 def _figures(change: KernelChange) -> list[Document]:
     return [{"metric": each.figure.key, "old": each.old, "new": each.new} for each in change.figures]
-
-
-def _program(program: Program) -> Document:
-    return {**place_document(program), "build_options": program.build.options}
 
 
 def kernel_document(change: KernelChange, parting: Parting | None, *, has_instructions: bool) -> Document:
