@@ -30,7 +30,7 @@ _TITLES = {rule.key: rule.title for rule in RULES}
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A piece of advice that was followed by its ``edit``. ``becomes`` is the line with it, or the build option.
+    """A piece of advice that was followed by its ``edit``. ``becomes`` are the lines with it, or the build option.
 
     ``replayed`` is the launch with the build as it was recorded and with the edit, None if that could not run, and
     ``reason`` says why. ``trial`` has the kernel's figures with and without the edit, for the device that the advice is for.
@@ -107,7 +107,8 @@ def _proof(
 ) -> Proof:
     text = "\n".join(each.program.source_lines.get(piece.path or "", ()))
     edited = edit.of(text)
-    becomes = edited.split("\n")[piece.line - 1].strip() if edit.replaced else edit.options
+    pairs = zip(text.split("\n"), edited.split("\n"), strict=True)
+    becomes = " ".join(new.strip() for old, new in pairs if new != old) if edit.replaced else edit.options
     proof = Proof(each, piece, becomes, trial_of(each, piece, edit, text))
     of_text = [launch for launch in launches if launch.build.sources and launch.build.sources[0].text == text]
     if not of_text:
