@@ -178,7 +178,7 @@ class _Section:
             branches=tuple(self._branch(record) for record in self._of("branch", 2)),
             loops=tuple(self._loop(record) for record in self._of("loop", 11)),
             barriers=tuple((self._place(record.numbers[0])[0], record.numbers[1]) for record in self._of("barrier", 2)),
-            buffers=tuple((record.numbers[0], record.numbers[1]) for record in self._of("buffer", 2)),
+            buffers=self._buffers(),
             faults=self._faults((numbers[3], numbers[4], numbers[5]), width, accesses),
             ran=self._ran(numbers[7]),
             notes=self._notes(),
@@ -227,6 +227,12 @@ class _Section:
             if example.is_bounded:
                 accesses[number] = replace(accesses[number], example=example)
         return tuple(accesses)
+
+    def _buffers(self) -> tuple[tuple[int, int], ...]:
+        """Return those that an access came to first; all if the file does not tell."""
+        first = {each.numbers[_OF_ACCESS] if len(each.numbers) > _OF_ACCESS else None for each in self._of("access", 3)}
+        every = [(record.numbers[0], record.numbers[1]) for record in self._of("buffer", 2)]
+        return tuple(each for each in every if None in first or each[0] >> OF_BUFFER in first)
 
     def _names(self) -> dict[str, str]:
         """Return the arguments of the kernel by the numbers of their buffers."""

@@ -124,12 +124,12 @@ def tried(
     sets = [with_lines(each) for each in (options, *(_changed(options, change) for change in changes))]
     works = [CompileJob(path, own, chosen, words, timeout, is_foreign) for words in sets]
 
-    def work(numbered: tuple[int, CompileJob], on_start: OnStart) -> tuple[int, _Codes]:
+    def work(numbered: tuple[int, CompileJob], on_start: OnStart) -> tuple[int, Codes]:
         number, job = numbered
-        return number, _codes(job, cache, on_start).with_items(items.with_options(split_options(job.options)))
+        return number, codes_of(job, cache, on_start).with_items(items.with_options(split_options(job.options)))
 
     begun = Tried(os.fspath(source), own, chosen.name, title_for(own, chosen), options, changes, (), ())
-    results: dict[int, _Codes] = {}
+    results: dict[int, Codes] = {}
     with closing(do_many(enumerate(works), work, jobs)) as finished:
         for count, (number, codes) in enumerate(finished, start=1):
             results[number] = codes
@@ -142,26 +142,39 @@ def tried(
     return _with_results(begun, results, kernels)
 
 
-def _with_results(begun: Tried, results: Mapping[int, _Codes], kernels: Collection[str]) -> Tried:
+def _with_results(begun: Tried, results: Mapping[int, Codes], kernels: Collection[str]) -> Tried:
     """Return the trials of which there are results; number 0 is the source as it is."""
     codes = results[0].codes
     numbered = [(change, results[number]) for number, change in enumerate(begun.changes, 1) if number in results]
     return replace(
         begun,
-        kernels=tuple(_compared(name, codes[name], numbered) for name in _named(codes, kernels)),
+        kernels=tuple(
+            TriedKernel(
+                name,
+                codes[name],
+                tuple(each.trial(name, change, codes[name]) for change, each in numbered if not each.reason),
+            )
+            for name in _named(codes, kernels)
+        ),
         failures=tuple((change, result.reason) for change, result in numbered if result.reason),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Codes:
+class Codes:
     """The code of each kernel of one compile, by name; ``reason`` says why there is none."""
 
     codes: Mapping[str, TrialCode]
     reason: str = ""
 
-    def with_items(self, items: int | None) -> _Codes:
-        return _Codes({name: replace(code, items=items) for name, code in self.codes.items()}, self.reason)
+    def with_items(self, items: int | None) -> Codes:
+        """Return them for launches of so many work-items."""
+        return Codes({name: replace(code, items=items) for name, code in self.codes.items()}, self.reason)
+
+    def trial(self, name: str, change: Change, before: TrialCode) -> Trial:
+        """Return the code of a kernel, which the ``change`` made of that ``before``."""
+        after = self.codes.get(name)
+        return Trial(change, before, after, "" if after else self.reason or "the program has no such kernel then")
 
 
 def _changed(options: str, change: Change) -> str:
@@ -169,23 +182,23 @@ def _changed(options: str, change: Change) -> str:
     return f"{options if words is None else join_options(words)} {change.options}".strip()
 
 
-def _codes(job: CompileJob, cache: CompileCache | None, on_start: OnStart) -> _Codes:
+def codes_of(job: CompileJob, cache: CompileCache | None = None, on_start: OnStart = lambda child: None) -> Codes:
     """Compile and measure, or take from the cache what an equal compile was measured to have."""
     compile_key = job.key if cache is not None else None
     key = figures_key(compile_key, "trial") if compile_key is not None else None
     entry = cache.get(key) if cache is not None and key is not None else None
     if entry is not None:
-        return _Codes({name: _code_of(fields) for name, fields in json.loads(entry)})
+        return Codes({name: _code_of(fields) for name, fields in json.loads(entry)})
     try:
         build, is_steady = compile_job(job, cache, compile_key, on_start, has_sources=False)
         if not build.ok:
-            return _Codes({}, build.failure)
+            return Codes({}, build.failure)
         codes = _measured(build)
     except KernlensError as error:
-        return _Codes({}, str(error))
+        return Codes({}, str(error))
     if cache is not None and key is not None and is_steady:
         cache.put(key, json.dumps([(name, astuple(code)[:-1]) for name, code in codes.items()]).encode())
-    return _Codes(codes)
+    return Codes(codes)
 
 
 def _measured(build: Build) -> dict[str, TrialCode]:
@@ -206,14 +219,3 @@ def _code_of(fields: list[Any]) -> TrialCode:
 def _named(codes: Mapping[str, TrialCode], kernels: Collection[str]) -> list[str]:
     chosen = {name for pattern in kernels for name in kernels_meant(pattern, codes)}
     return [name for name in codes if not kernels or name in chosen]
-
-
-def _compared(name: str, before: TrialCode, numbered: Sequence[tuple[Change, _Codes]]) -> TriedKernel:
-    trials = []
-    for change, result in numbered:
-        if not result.reason:
-            after = result.codes.get(name)
-            trials.append(
-                Trial(change, before, after, "" if after is not None else "the program has no such kernel then")
-            )
-    return TriedKernel(name, before, tuple(trials))

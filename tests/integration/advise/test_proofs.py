@@ -96,10 +96,44 @@ def answer(recording: Path, source: Path) -> list[dict[str, Any]]:
     return proofs
 
 
+PAIR = """\
+kernel void pair(global int *out, int width, global const int *in)
+{
+  const int i = get_global_id(0);
+  const int row = i / width; // not i % width
+  const int column = (i % width) + 2;
+  out[i] = row * 3 + column * 7 + in[i] * i / width;
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["dg2", "pvc"])
+def test_a_quotient_and_its_remainder_are_edited_together(tmp_path: Path, device: str) -> None:
+    """They share their instructions: each alone would be more of them, not fewer."""
+    source = tmp_path / "pair.cl"
+    source.write_text(PAIR)
+    keeper = Keeper(PAIR, "", "pair")
+    zeros: list[Any] = [bytes(4 * ITEMS), WRITE_ONLY]
+    numbers: list[Any] = [struct.pack(f"<{ITEMS}i", *range(ITEMS)), READ_ONLY]
+    launch = keeper.launch("pair", [zeros, struct.pack("<i", 7), numbers], [ITEMS], [16])
+    recording = record_launches(tmp_path / "pair.klens", keeper.build, launch)
+    done = command("advise", str(source), "--device", device, "--prove", str(recording), "--json")
+    assert done.returncode == 0, done.stderr
+    followed = json.loads(done.stdout)["proofs"]
+    together = [each for each in followed if "int column" in each["becomes"]]
+    assert len(together) == 1
+    assert "row = ((__typeof__((i) / (width)))" in together[0]["becomes"]
+    assert "// not i % width" in together[0]["becomes"]
+    assert len(followed) == 2
+    for each in followed:
+        assert each["equal"] is True, each
+        assert each["counted"]["after"]["instructions"] < each["counted"]["before"]["instructions"], each
+
+
 def test_each_edit_is_what_the_sentence_says(answer: list[dict[str, Any]]) -> None:
     assert {(each["kernel"], each["rule"], each["becomes"]) for each in answer} == {
         ("tone", "slow-built-in", "out[i] = native_powr(light /* a ) */, gamma) + pow(light,"),
-        ("tone", "pow-with-a-constant", "out[i] = pow(light /* a ) */, gamma) + (light * light)"),
+        ("tone", "pow-with-a-constant", "out[i] = pow(light /* a ) */, gamma) + (light * light) ;"),
         ("sums", "long-counter", "for (int k = 0; k < (int)(n); k++)"),
         ("sums", "barrier-over-nothing", ";"),
         ("divided", "integer-division", QUOTIENT),

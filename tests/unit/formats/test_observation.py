@@ -47,6 +47,15 @@ def test_the_costliest_request_of_an_access() -> None:
     assert not whole.is_bounded
 
 
+def test_a_buffer_that_no_access_came_to_is_none_of_the_launch() -> None:
+    second, third = 2 << 48, 3 << 48
+    text = HEAD + f"buffer\t{second}\t640\nbuffer\t{third}\t100000\n" + PLACES + BLOCK
+    (observed,) = read_observations((text + ACCESS.rstrip("\n") + "\t2\n" + END).encode(), {})
+    assert observed.buffers == ((second, 640),)
+    (observed,) = read_observations((text + ACCESS + END).encode(), {})
+    assert observed.buffers == ((second, 640), (third, 100_000)), "an access that does not tell"
+
+
 def test_a_section_without_its_end_is_not_read() -> None:
     whole = HEAD + PLACES + BLOCK + END
     assert len(read_observations((whole + HEAD + PLACES).encode(), {})) == 1

@@ -87,23 +87,39 @@ def _subject(facts: Facts, place: SourcePlace, construct: Construct) -> str:
 def _among(facts: Facts, place: SourcePlace, construct: Construct) -> str:
     """Return words on the quotient of the same operands as a remainder, or the other way round, whose instructions may be
     among those of this one; empty if it has its own, or does not stand nearby."""
-    left, right = facts.tokens.operands(place)
-    if construct.is_macro or not left or not right:
-        return ""
     other = "%" if construct.token.startswith("/") else "/"
-    lines, index = facts.tokens.texts[place.path], place.line - 1
-    # A bracket in the first column ends a function.
-    above = takewhile(lambda line: not line.startswith("}"), reversed(lines[max(0, index - _NEAR) : index]))
-    below = takewhile(lambda line: not line.startswith("}"), lines[index : place.line + _NEAR])
-    words = r"\s*".join(map(re.escape, (*left.split(), other, *right.split())))
-    if not any(
-        re.search(rf"(?<![\w.]){words}(?![\w.(\[])", COMMENT.sub(" ", line[:_LONGEST])) for line in (*above, *below)
-    ):
+    if construct.is_macro or not any(token == other for _, token in _alike(facts, place)):
         return ""
+    operands = left, right = facts.tokens.operands(place)
     tokens = ((site, facts.tokens.at(site)) for site in facts.sites)
     others = (site for site, token in tokens if token is not None and token.token == other)
-    has_own = any(facts.tokens.operands(site) == (left, right) for site in others)
+    has_own = any(facts.tokens.operands(site) == operands for site in others)
     return "" if has_own else f", perhaps with those of `{left} {other} {right}`"
+
+
+def _alike(facts: Facts, place: SourcePlace) -> Iterator[tuple[SourcePlace, str]]:
+    """Yield the other quotients and remainders near a division that may be of the same operands, with their operators."""
+    left, right = facts.tokens.operands(place)
+    if not left or not right:
+        return
+    lines, index = facts.tokens.texts[place.path], place.line - 1
+    # A bracket in the first column ends a function.
+    above = takewhile(
+        lambda line: not line[1].startswith("}"), _numbered(lines, range(index - 1, index - _NEAR - 1, -1))
+    )
+    below = takewhile(lambda line: not line[1].startswith("}"), _numbered(lines, range(index, index + _NEAR + 1)))
+    first, second = (r"\s*".join(map(re.escape, each.split())) for each in (left, right))
+    words = re.compile(rf"(?<![\w.]){first}\s*([/%])(?!=)\s*{second}(?![\w.(\[])")
+    for number, line in (*above, *below):
+        text = COMMENT.sub(lambda comment: " " * len(comment[0]), line[:_LONGEST])
+        for match in words.finditer(text):
+            site = SourcePlace(place.path, number, match.start(1) + 1)
+            if site != place:
+                yield site, match[1]
+
+
+def _numbered(lines: Sequence[str], indexes: range) -> Iterator[tuple[int, str]]:
+    return ((index + 1, lines[index]) for index in indexes if 0 <= index < len(lines))
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
@@ -112,6 +128,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     for place, rows, vector, construct in _divisions(facts, _LEAST):
         if _is_long(facts, vector, construct) or not _is_by_variable(facts, vector):
             continue
+        edit = _edit(facts, place, construct)
+        shared = "; the others of these operands nearby too, which share instructions with it"
         yield INTEGER_DIVISION.advice(
             facts,
             place,
@@ -119,20 +137,26 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             _subject(facts, place, construct),
             f"is {len(rows):,} instructions{_among(facts, place, construct)}, because this GPU has no integer divider",
             "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), shift and mask if"
-            f" it is a power of two and no value is negative, or {_by_floats(construct)}",
-            edit=_edit(facts, place, construct),
+            f" it is a power of two and no value is negative, or {_by_floats(construct)}"
+            f"{shared if edit is not None and len(edit.replaced) > 1 else ''}",
+            edit=edit,
         )
 
 
 def _edit(facts: Facts, place: SourcePlace, construct: Construct) -> Edit | None:
-    """Return the edit that divides floats; None where the operands are not certain, or do something themselves."""
-    operation = facts.tokens.operation(place)
-    if operation is None or any(_ACTS.search(operand) for operand in operation[1:]):
-        return None
-    code, left, right = operation
-    quotient = f"(__typeof__(({left}) / ({right})))(((float)({left}) + 0.5f) / ({right}))"
-    text = f"({quotient})" if construct.token == "/" else f"(({left}) - {quotient} * ({right}))"
-    return Edit(((code.start, code.stop, text),))
+    """Return the edit that divides floats, also for the other quotients and remainders of the same operands, with which this
+    one shares instructions: alone it would save none. None where the operands are not certain, or do something themselves."""
+    replaced, own = list[tuple[int, int, str]](), facts.tokens.operation(place)
+    for site, token in ((place, construct.token), *_alike(facts, place)):
+        operation = facts.tokens.operation(site)
+        if own is None or operation is None or any(_ACTS.search(operand) for operand in operation[1:]):
+            return None
+        code, left, right = operation
+        if (left, right) == own[1:]:
+            quotient = f"(__typeof__(({left}) / ({right})))(((float)({left}) + 0.5f) / ({right}))"
+            text = f"({quotient})" if token == "/" else f"(({left}) - {quotient} * ({right}))"
+            replaced.append((code.start, code.stop, text))
+    return Edit(tuple(sorted(replaced)))
 
 
 def _by_floats(construct: Construct) -> str:

@@ -14,7 +14,7 @@ from kernlens.verbs.replay.replay_document import launch_document, ratio_words
 
 if TYPE_CHECKING:
     from kernlens.model.advice import Advice
-    from kernlens.model.trial import Trial
+    from kernlens.model.trial import Trial, TrialCode
     from kernlens.verbs.replay.proofs import Proof
 
 _WIDEST = 100
@@ -67,13 +67,15 @@ def _results(proof: Proof) -> str:
 def _effect(proof: Proof) -> str:
     """Return the time that was measured, if that is a GPU's, and the code that was counted."""
     ratio = proof.replayed.ratio if proof.replayed is not None and not proof.replayed.is_cpu else None
-    code = _counted(proof.trial) if proof.trial is not None else f"code not counted: {proof.uncounted}"
+    code = _counted(proof.trial)
     return code if ratio is None else f"{ratio_words(ratio)} in time; {code}"
 
 
 def _counted(trial: Trial) -> str:
     before, after = trial.before, trial.after
-    if after is None or trial.is_same_code:
+    if after is None:
+        return f"code not counted: {trial.reason}"
+    if trial.is_same_code:
         return trial.note or "the compiler makes the same code"
     words = []
     for figure in _FIGURES:
@@ -100,18 +102,18 @@ def proofs_document(proofs: Sequence[Proof]) -> list[dict[str, Any]]:
             "kept": proof.is_kept,
             "replayed": None if proof.replayed is None else launch_document(proof.replayed),
             "reason": proof.reason or None,
-            "counted": None if proof.trial is None else _trial_document(proof.trial),
-            "uncounted": proof.uncounted or None,
+            "counted": None if proof.trial.after is None else _trial_document(proof.trial, proof.trial.after),
+            "uncounted": proof.trial.reason or None,
         }
         for proof in proofs
     ]
 
 
-def _trial_document(trial: Trial) -> dict[str, Any]:
+def _trial_document(trial: Trial, after: TrialCode) -> dict[str, Any]:
     return {
         "is_same_code": trial.is_same_code,
         "before": figures_document(trial.before),
-        "after": None if trial.after is None else figures_document(trial.after),
+        "after": figures_document(after),
         **{f"{figure}_per_work_item_ratio": trial.ratio(figure) for figure in _FIGURES},
         "note": trial.note or None,
     }

@@ -10,14 +10,11 @@ from kernlens.analysis.advice.rules import RULES
 from kernlens.analysis.trial_code import code_of_trial
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
-from kernlens.loading import open_build
-from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.advice import EQUAL, ULP, WITHIN_ULP, Advice, AdvisedKernel, Edit
 from kernlens.model.trial import Change, Trial
 from kernlens.runtime.opencl.error_codes import OpenCLError
-from kernlens.toolchain.device_compilers import compile_source
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.ocloc import TIMEOUT
+from kernlens.toolchain.parallel_compiles import CompileJob
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.sources.includes import join_options, split_options
 from kernlens.toolchain.sources.recorded_sources import written_sources
@@ -26,26 +23,25 @@ from kernlens.verbs.replay.kept import RecordedLaunch, none_kept, open_recording
 from kernlens.verbs.replay.program_of_launch import OtherBuild
 from kernlens.verbs.replay.replay import RUNS, Settings, replaying
 from kernlens.verbs.replay.replayed import Replayed
+from kernlens.verbs.tried import Codes, codes_of
 
 _TITLES = {rule.key: rule.title for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A piece of advice that was followed by its ``edit``. ``becomes`` is the line with it, or the build option.
+    """A piece of advice that was followed by its ``edit``. ``becomes`` are the lines with it, or the build option.
 
     ``replayed`` is the launch with the build as it was recorded and with the edit, None if that could not run, and
-    ``reason`` says why. ``trial`` has the kernel's figures with and without the edit, for the device that the advice is for;
-    None if the edited source was not compiled for it, and ``uncounted`` says why.
+    ``reason`` says why. ``trial`` has the kernel's figures with and without the edit, for the device that the advice is for.
     """
 
     kernel: AdvisedKernel
     advice: Advice
     becomes: str
+    trial: Trial
     replayed: Replayed | None = None
     reason: str = ""
-    trial: Trial | None = None
-    uncounted: str = ""
 
     @property
     def is_equal(self) -> bool | None:
@@ -111,9 +107,9 @@ def _proof(
 ) -> Proof:
     text = "\n".join(each.program.source_lines.get(piece.path or "", ()))
     edited = edit.of(text)
-    proof = Proof(each, piece, edited.split("\n")[piece.line - 1].strip() if edit.replaced else edit.options)
-    trial, uncounted = _trial(each, piece, edit, text)
-    proof = replace(proof, trial=trial, uncounted=uncounted)
+    pairs = zip(text.split("\n"), edited.split("\n"), strict=True)
+    becomes = " ".join(new.strip() for old, new in pairs if new != old) if edit.replaced else edit.options
+    proof = Proof(each, piece, becomes, trial_of(each, piece, edit, text))
     of_text = [launch for launch in launches if launch.build.sources and launch.build.sources[0].text == text]
     if not of_text:
         why = "its source is not the one that the kept launch was built from" if launches else "no launch of it is kept"
@@ -127,33 +123,25 @@ def _proof(
         return replace(proof, reason=str(error))
 
 
-def _trial(each: AdvisedKernel, piece: Advice, edit: Edit, text: str) -> tuple[Trial | None, str]:
-    """Return the figures of a kernel with an edit of this text beside those without it, or why there are none."""
-    build, name = each.program.build, each.kernel.name
+def trial_of(each: AdvisedKernel, piece: Advice, edit: Edit, text: str) -> Trial:
+    """Return the figures of a kernel with an edit of this text beside those without it."""
+    build = each.program.build
     change = Change(piece.rule, _TITLES[piece.rule], edit.options, results=piece.results)
+    before, codes = code_of_trial(each.kernel), Codes({})
     try:
         using = toolchain(build.toolchain.name if build.toolchain else "-")
-    except NotFoundError:
-        return None, "its program was not compiled by a toolchain that is here"
-    sources = [
-        replace(source, text=edit.of(text)) if source.text == text and edit.replaced else source
-        for source in build.sources
-    ]
-    if edit.replaced and not any(source.text == text for source in build.sources):
-        return None, "the text of its source was found elsewhere than in its build"
-    options = join_options([*split_options(build.options or ""), *split_options(edit.options)])
-    try:
-        with temporary_folder() as folder:
+        if edit.replaced and not any(source.text == text for source in build.sources):
+            raise UnsupportedError("the text of its source was found elsewhere than in its build")
+        sources = [
+            replace(source, text=edit.of(text)) if source.text == text and edit.replaced else source
+            for source in build.sources
+        ]
+        options = join_options([*split_options(build.options or ""), *split_options(edit.options)])
+        with temporary_folder() as folder, foreign_text([folder]):
             path, words = written_sources(sources, options, Path(folder))
-            with foreign_text([folder]):
-                edited = compile_source(path, build.device or "", words, using, TIMEOUT, has_sources=False)
-            if not edited.ok:
-                return None, edited.failure
-            for program in open_build(edited):
-                kernel = program.entry_kernels.get(name)
-                if kernel is not None:
-                    decode_kernels([(program, [kernel])], texts=False, threads=1)
-                    return Trial(change, code_of_trial(each.kernel), code_of_trial(kernel)), ""
+            codes = codes_of(CompileJob(path, build.device or "", using, words))
+    except NotFoundError:
+        codes = Codes({}, "its program was not compiled by a toolchain that is here")
     except KernlensError as error:
-        return None, str(error)
-    return None, "the edited program has no such kernel"
+        codes = Codes({}, str(error))
+    return codes.trial(each.kernel.name, change, before)
