@@ -201,8 +201,8 @@ class Behaviour(Tabular):
     """One launch of a kernel as it was counted in an interpreter: ``groups_done`` of its ``groups`` work-groups, the first
     ones. ``pieces`` are the blocks of each line: place, number of instructions, runs by work-items and by sub-groups, and
     whether these are complete. ``buffers`` are the addresses and sizes of those in global memory that its accesses came to
-    first, in the order in which they were made. ``notes`` are sentences on what the counts are not. ``launches`` is how often such a launch ran; ``reason`` says
-    why nothing was counted of it, "" if something was."""
+    first, in the order in which they were made. ``notes`` are sentences on what the counts are not. ``launches`` is how often
+    such a launch ran; ``reason`` says why nothing was counted of it, "" if something was."""
 
     kernel: str
     machine: ObservedMachine

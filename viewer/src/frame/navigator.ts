@@ -16,8 +16,7 @@ const LINE = 18;
 const BEYOND = 10;
 /** More kernels than these begin with all groups closed but the current kernel's. */
 const MANY = 400;
-/** The room of what stands beside a name: margins and the figure; a badge's own margins and frame, which stands in the figure's
- * place; of a head the arrow. */
+/** The room beside a name: margins and the figure; a badge's margins and frame in its place; of a head the arrow. */
 const BESIDE = 84;
 const BADGE = -28;
 const ARROW = 38;

@@ -77,9 +77,9 @@ def _figures(phase: Phase | None) -> dict[str, str]:
         "requests": f"{messages:,}" if messages else "",
         "passes ahead": ", ".join(ahead),
         "barriers": f"{phase.barriers}" if phase is not None and phase.barriers else "",
-        "issue cycles": f"{cycles.issue:,}" if cycles is not None else "",
+        "cycles to issue": f"{cycles.issue:,}" if cycles is not None else "",
         "of products": f"{cycles.products:,}" if cycles is not None and cycles.products else "",
-        "wait cycles": f"{cycles.wait:,}" if cycles is not None and cycles.wait else "",
+        "to wait": f"{cycles.wait:,}" if cycles is not None and cycles.wait else "",
     }
 
 
