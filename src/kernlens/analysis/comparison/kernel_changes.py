@@ -41,6 +41,12 @@ class FigureChange:
             return 0
         return self.old - self.new if self.figure.more_is_better else self.new - self.old
 
+    @property
+    def badness(self) -> float:
+        """The amount that ranks it: bytes of memory of threads, where 0 is usual, and of other metrics the share that grew."""
+        is_thread_memory = self.figure.unit == _THREAD_MEMORY or self.figure in COUNTED_SPILLS
+        return self.growth if is_thread_memory else self.growth / (self.old or 1)
+
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
@@ -104,22 +110,23 @@ class KernelChange:
             return self
         return replace(self, figures=(*self.figures, change))
 
-    def growths(self, figure: Figure) -> list[int]:
-        """Return by how much a figure got worse, and what counts next: of spilled bytes, which may be unknown, the spills
-        that are counted in the code."""
-        return [self.growth(each) for each in (figure, *(COUNTED_SPILLS if figure == SPILLED_BYTES else ()))]
+    def badnesses(self, figure: Figure) -> list[float]:
+        """Return how much worse a figure got, and what counts next: of spilled bytes, which may be unknown, the spills that are
+        counted in the code."""
+        changes = map(self.change_of, (figure, *(COUNTED_SPILLS if figure == SPILLED_BYTES else ())))
+        return [change.badness if change else 0 for change in changes]
 
 
 def by_badness(changes: Iterable[KernelChange], order: Figure | None = None) -> list[KernelChange]:
     """Return the changes with the worst first: of the figure ``order``, which each then has, or of spills and other
-    memory of threads, and then of all other figures in the order of their list."""
+    memory of threads, and then of all other figures, by the share that they grew, in the order of their list."""
     if order is not None:
         return sorted(
             (change.with_figure(order) for change in changes),
-            key=lambda change: [-growth for growth in change.growths(order)],
+            key=lambda change: [-each for each in change.badnesses(order)],
         )
     figures = sorted((*FIGURES, *OF_FAMILIES), key=lambda figure: figure.unit != _THREAD_MEMORY)
-    return sorted(changes, key=lambda change: [-growth for figure in figures for growth in change.growths(figure)])
+    return sorted(changes, key=lambda change: [-each for figure in figures for each in change.badnesses(figure)])
 
 
 class Comparison:
