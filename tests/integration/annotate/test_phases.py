@@ -15,6 +15,7 @@ import pytest
 import kernlens
 from kernlens.analysis.phases import Products, phases_of
 from kernlens.model.kernel import Kernel
+from tests.documents import faults
 
 FOLDER = Path(__file__).parents[3] / "examples" / "generated"
 PERSISTENT = Path(__file__).parents[2] / "data" / "onednn" / "persistent_gemm.zebin"
@@ -111,10 +112,13 @@ def test_a_comparison_lays_loops_of_a_kind_beside_one_another(newest_root: Path)
     assert [phase["name"] for pair in pairs if (phase := pair["old"]) and not pair["new"]][-1] == "behind loop 4"
 
 
-@pytest.mark.parametrize("words", [(), ("--top", "3")])
+@pytest.mark.parametrize("words", [(), ("--waits",), ("--top", "3"), ("--top", "3", "--waits")])
 def test_annotate_is_by_phase(words: tuple[str, ...], newest_root: Path) -> None:
     command = [sys.executable, "-m", "kernlens", "annotate", str(FOLDER / "gemm_32.zebin"), *words]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    document = json.loads(subprocess.run([*command, "--json"], check=True, capture_output=True, text=True).stdout)
+    assert faults("annotate", document) == []
+    assert [phase["loop_depth"] for phase in document["programs"][0]["kernels"][0]["phases"]] == [0, 1] * 4 + [0]
     loop = "  loop 1 (0x09c0, 30 instructions): 4 matrix products (13.3%) on 2 tiles of 8 x 16, 32 deep in a pass"
     assert loop in shown
     assert (
