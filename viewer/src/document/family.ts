@@ -14,6 +14,11 @@ export function isOpenCl(path: string): boolean {
   return !OTHERS.test(path);
 }
 
+/** Whether a program is a processor's: its source is tried on GPUs, which is what it is written for. */
+export function isProcessor({ device }: Pick<ProgramInfo, "device">): boolean {
+  return device === "x86-64";
+}
+
 /** The unit of times. */
 export const NANOSECONDS = "nanoseconds";
 

@@ -1,3 +1,4 @@
+import { isProcessor } from "../document/family";
 import type { HttpSource } from "../document/http";
 import type { Choices, Configuration } from "../document/options";
 import type { ProgramInfo } from "../document/schema";
@@ -8,6 +9,11 @@ import type { Edit } from "./edit";
 
 /** Configurations of one request, at most (explorer/compile_request.py). */
 const AT_ONCE = 16;
+
+/** Whether a compiler here is for a program's device, as far as devices are known yet. Any is for what a processor runs. */
+export function isCompiledHere(program: ProgramInfo, choices: Choices | null): boolean {
+  return choices === null || program.device === null || isProcessor(program) || choices.devices.some(({ name }) => name === program.device);
+}
 
 export function offersOf(program: ProgramInfo, choices: Choices | null): Offers | null {
   const like = choices === null ? null : likeOf(program, choices);

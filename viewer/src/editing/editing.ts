@@ -12,7 +12,7 @@ import type { SourcePane } from "../panes/source";
 import { Address } from "./address";
 import { Arrival } from "./arrival";
 import { Beside } from "./beside";
-import { buildsOf, offersOf } from "./builds";
+import { buildsOf, isCompiledHere, offersOf } from "./builds";
 import { likeOf } from "./compiles";
 import { asRead, Edit } from "./edit";
 import { EditView, isOther, shownOf } from "./edit_view";
@@ -164,7 +164,7 @@ export class Editing implements Compiler {
   }
 
   canTry(program: ProgramInfo): boolean {
-    return mainFile(program) !== null && (this.choices === null || program.device === null || this.choices.devices.some(({ name }) => name === program.device));
+    return mainFile(program) !== null && isCompiledHere(program, this.choices);
   }
 
   trials(kernel: Kernel): HTMLElement | null {
