@@ -4,6 +4,7 @@ import { DocumentError } from "../src/document/source";
 import type { Choices } from "../src/document/options";
 import type { ProgramInfo } from "../src/document/schema";
 import { tableOf, triedOf } from "../src/document/tried";
+import { isCompiledHere } from "../src/editing/builds";
 import { likeOf } from "../src/editing/compiles";
 import { mainFile, progressWords } from "../src/editing/trials";
 import { sample } from "./sample";
@@ -98,6 +99,15 @@ test("what is compiled is the source itself, not a header or a file without a te
   // What is written in another language is not OpenCL C, whatever a compiler here would make of it.
   expect(["mm.py", "axpy.cu", "x.cpp"].map((path) => of(file("a.cl", "1"), file(path, "2")))).toEqual([undefined, undefined, undefined]);
   expect(of(file("a.cl", null))).toBeUndefined();
+});
+
+test("a program is edited if a compiler here is for its device, or a processor ran it", async () => {
+  const { program } = await sample();
+  const choices: Choices = { devices: [{ name: "dg2", title: "DG2", toolchains: ["system"] }], toolchains: [], options: [] };
+  const isFor = (device: string | null): boolean => isCompiledHere({ ...program, device }, choices);
+  expect(["dg2", "x86-64", null].map(isFor)).toEqual([true, true, true]);
+  expect(["sm_90", "bmg", "gfx942"].map(isFor)).toEqual([false, false, false]);
+  expect(isCompiledHere({ ...program, device: "sm_90" }, null)).toBe(true);
 });
 
 test("it is compiled for what the program was built for", async () => {
