@@ -171,3 +171,15 @@ def test_two_kernels_of_one_file(kernlens: Kernlens, tmp_path: Any, file: Any) -
     assert package.diff(path, pairs=[("one", "two")]).document() == document
     assert kernlens("diff", path, "--pair", "one=one").status == 0
     assert "--pair takes OLD=NEW, the names of two kernels, not 'one'" in kernlens("diff", path, "--pair", "one").err
+
+
+def test_a_variant_is_compared_with_no_other_one() -> None:
+    """A baseline of two variants, of which one was replaced by a third: that is new, and says nothing of the old."""
+    old = [coded("some", {"k": [ADD]}, options=f"-D N={number} -g") for number in (16, 32)]
+    new = [coded("some", {"k": [ADD, MUL]}, options=f"-DN={number} -O1") for number in (8, 16)]
+    pairing = pair(old, new)
+    assert [(each.old_program, each.new_program) for each in pairing.kernels] == [(old[0], new[1])]
+    assert [each.program for each in pairing.only_old] == [old[1]]
+    assert [each.program for each in pairing.only_new] == [new[0]]
+    # A single one is compared with what its options were before.
+    assert len(pair(old[:1], new[:1]).kernels) == 1

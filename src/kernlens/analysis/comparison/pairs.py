@@ -17,6 +17,8 @@ BY_NAME, BY_EQUAL_CODE, BY_SIMILAR_CODE, BY_CHOICE = "name", "equal code", "near
 #: What a capture calls a program that the application gave no name: a number that is another one when it builds another program
 #: before.
 _NUMBERED = re.compile(r"program-\d+(?:-input-\d+)?")
+#: A macro among the options of a build.
+_MACRO = re.compile(r"(?<!\S)-D\s*(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,27 @@ def _content(program: Program) -> int:
     return hash(texts if any(texts) else bytes(program.spirv))
 
 
+def _variants(sides: Iterable[Iterable[Program]]) -> dict[int, frozenset[str]]:
+    """Return the macros that programs were built with, by their ids, of those of which a side has several variants: one says
+    nothing of another. Of others nothing: an edit of their options is what may be compared."""
+    sides = [list(side) for side in sides]
+    variants = {
+        id(program): frozenset(_MACRO.findall(program.build.options or "")) for side in sides for program in side
+    }
+    several: set[tuple[str | None, str]] = set()
+    for side in sides:
+        first: dict[tuple[str | None, str], frozenset[str]] = {}
+        for program in side:
+            group = _name(program), _device(program)
+            if group[0] is not None and first.setdefault(group, variants[id(program)]) != variants[id(program)]:
+                several.add(group)
+    every = (program for side in sides for program in side)
+    return {
+        id(program): variants[id(program)] if (_name(program), _device(program)) in several else frozenset()
+        for program in every
+    }
+
+
 #: What is asked of a pair, the surest first; with None as the first it pairs with nothing. Later ones pair programs of other
 #: devices, and of other names.
 _KEYS: Sequence[Callable[[Program], tuple[Hashable, ...]]] = (
@@ -137,12 +160,14 @@ _Item = TypeVar("_Item")
 
 
 def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
-    """Pair the programs by name, device and source, or by their kernels' names if their own differ or are mere numbers; in
-    each pair the kernels by name, and then those that are left. What is alike in all that is paired by equal source, or
-    else in its order."""
+    """Pair the programs by name, device and source, or by their kernels' names if their own differ or are mere numbers; of
+    several variants of a source only those with the same macros. In each pair kernels go by name, and then those that are
+    left. What is alike in all that is paired by equal source, or else in its order."""
     old, new = list(old), list(new)
-    programs, old_left, new_left = _pairs(old, new, _KEYS, _content)
-    if len(old_left) == len(new_left) == 1:
+    variants = _variants((old, new))
+    keys = [lambda program, key=key: (*key(program), variants[id(program)]) for key in _KEYS]
+    programs, old_left, new_left = _pairs(old, new, keys, _content)
+    if len(old_left) == len(new_left) == 1 and variants[id(old_left[0])] == variants[id(new_left[0])]:
         programs.append((old_left.pop(), new_left.pop()))
     order = {id(program): number for number, program in enumerate(new)}
     programs.sort(key=lambda both: order[id(both[1])])
@@ -154,7 +179,8 @@ def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
     ]
     only_old = [*_only_of(programs, old_left)]
     only_new = [*_only_of([(after, before) for before, after in programs], new_left)]
-    elsewhere, _, _ = _pairs(_places(only_old), _places(only_new), _KERNEL_KEYS, lambda place: _content(place[0]))
+    kernel_keys = [lambda place, key=key: (*key(place), variants[id(place[0])]) for key in _KERNEL_KEYS]
+    elsewhere, _, _ = _pairs(_places(only_old), _places(only_new), kernel_keys, lambda place: _content(place[0]))
     moved = [KernelPair(before[0], after[0], before[1], after[1]) for before, after in elsewhere]
     return joined(Pairing(tuple(kernels), tuple(only_old), tuple(only_new), tuple(programs)), moved)
 

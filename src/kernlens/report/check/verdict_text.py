@@ -197,9 +197,5 @@ def cause_words(cause: Cause) -> str:
     if cause.before is None:
         return f"{cause.count:,} of {cause.total:,} {cause.counted}{doubt(cause)}"
     if cause.is_edited and cause.before == cause.count:
-        return (
-            f"edited, with as many {cause.counted} as before"
-            if cause.count
-            else f"edited, and has no {cause.counted} itself"
-        )
+        return f"edited, with as many {cause.counted} as before" if cause.count else "edited"
     return ", ".join([*edited, f"{cause.counted} {cause.before:,} -> {cause.count:,}{doubt(cause)}"])
