@@ -117,7 +117,7 @@ class UnknownCostError(NotFoundError, KeyError):
 
 
 class UnknownColumnError(NotFoundError, KeyError):
-    """A ``name`` that is none of the ``known`` columns of a table. It is a KeyError too: columns and rows are mappings."""
+    """A ``name`` that is not among the ``known`` columns of a table. It is a KeyError too: columns and rows are mappings."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
         self.name = name

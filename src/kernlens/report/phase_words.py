@@ -84,11 +84,11 @@ def _request(requests: Requests, cycles: PhaseCycles | None) -> str:
     passes, least = passes_ahead(requests), requests.ahead[0]
     whole = cycles.issue + cycles.wait if cycles is not None else 0
     estimate = f" ({least * whole:,.0f} cycles)" if whole and least else ""
-    return f"{words} {passes} {'pass' if passes == '1' else 'passes'}{estimate} ahead"
+    return f"{words}, with {passes} {'pass' if passes == '1' else 'passes'}{estimate} of them before the loop"
 
 
 def passes_ahead(requests: Requests) -> str:
-    """Return how many passes ahead a loop prefetches: the least, and the most if addresses differ in that."""
+    """Return how many passes of a loop's prefetches are before it: the fewest, and the most if addresses differ in that."""
     least, most = requests.ahead[0], requests.ahead[-1]
     return f"{least:g}" if least == most else f"{least:g} and {most:g}"
 

@@ -122,7 +122,7 @@ def test_annotate_is_by_phase(words: tuple[str, ...], newest_root: Path) -> None
     loop = "  loop 1 (0x09c0, 30 instructions): 4 matrix products (13.3%) on 2 tiles of 8 x 16, 32 deep in a pass"
     assert loop in shown
     assert (
-        "      3 global prefetches of 2D blocks 2 passes (150 cycles) ahead, 3 global loads of 2D blocks (2,048"
+        "      3 global prefetches of 2D blocks, with 2 passes (150 cycles) of them before the loop, 3 global loads"
         in shown
     )
     assert "  behind loop 4 (0x27f0, 284 instructions)" in shown

@@ -75,7 +75,7 @@ def _figures(phase: Phase | None) -> dict[str, str]:
         "tiles": f"{products.accumulators} of {products.rows} x {products.columns}" if products is not None else "",
         "deep": f"{products.depth or '-'}" if products is not None else "",
         "requests": f"{messages:,}" if messages else "",
-        "passes ahead": ", ".join(ahead),
+        "passes before": ", ".join(ahead),
         "barriers": f"{phase.barriers}" if phase is not None and phase.barriers else "",
         "cycles to issue": f"{cycles.issue:,}" if cycles is not None else "",
         "of products": f"{cycles.products:,}" if cycles is not None and cycles.products else "",
